@@ -175,8 +175,8 @@ def _compare(made: Trial, source: Source) -> Rows | None:
             made.tell("misread", f"codes {cells[i]} instead of {told}")
             break
     for i in {*own} & {0, len(rows) // 2, len(rows) - 1, *(k for k, row in own.items() if row == file.broken)}:
-        if (line := re.search(r"line (\d+)", source.where(i))) and int(line[1]) != file.rows[own[i]][0]:
-            made.tell("wrong row", f"{source.where(i)} is in line {file.rows[own[i]][0]}")
+        if (line := re.search(r"line (\d+)", source.locate(i))) and int(line[1]) != file.rows[own[i]][0]:
+            made.tell("wrong row", f"{source.locate(i)} is in line {file.rows[own[i]][0]}")
     _compare_told(made, own)
     return rows
 

@@ -86,11 +86,11 @@ def _written(folder: Path, rows: int, names: list[str], parts: int) -> str:
 def _timed(table: PartedTable, names: list[str]) -> tuple[float, float]:
     """The best of a few passes: seconds by the clock, and of them those that this process worked itself."""
     task = _Moments(tuple(names))
-    table.each(task, Moments.merge, names)
+    table.reduce(task, Moments.merge, names)
     best = (np.inf, np.inf)
     for _ in range(REPEATS):
         clock, own = time.perf_counter(), time.process_time()
-        table.each(task, Moments.merge, names)
+        table.reduce(task, Moments.merge, names)
         best = min(best, (time.perf_counter() - clock, time.process_time() - own))
     return best
 

@@ -66,7 +66,7 @@ def confine(connection: duckdb.DuckDBPyConnection, scratch: Path | None, files: 
     connection.execute(f"SET allowed_paths = {_listed(paths)}")
     connection.execute("SET enable_external_access = false")
     # Versions of DuckDB that lock all settings or none keep them open: ours have to be set for each query.
-    with contextlib.suppress(cursor_errors()):
+    with contextlib.suppress(get_error_type()):
         connection.execute(f"SET allowed_configs = {_listed(_CHANGEABLE)}")
         connection.execute("SET lock_configuration = true")
 
@@ -75,7 +75,7 @@ def _listed(texts: Iterable[str]) -> str:
     return f"[{', '.join(map(for_sql_text, sorted(texts)))}]"
 
 
-def plain_path(path: str | Path) -> str:
+def escape_path(path: str | Path) -> str:
     """A path that DuckDB takes for exactly this local file: no glob, no address of another machine."""
     return escape(duckdb_path(path))
 
@@ -85,20 +85,20 @@ def duckdb_path(path: str | Path) -> str:
     return os.fsencode(os.path.abspath(path)).decode("utf-8")
 
 
-def first_line(error: Exception) -> str:
+def describe_briefly(error: Exception) -> str:
     """What DuckDB says, without its advice: the first line, which alone can stand in a sentence."""
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return for_terminal(line[:160]).rstrip(".")
 
 
-def cursor_errors() -> type[Exception]:
+def get_error_type() -> type[Exception]:
     """DuckDB's own base of errors, which is none of Python's."""
     import duckdb
 
     return duckdb.Error
 
 
-def interruptible(
+def run_interruptibly(
     cursor: duckdb.DuckDBPyConnection,
     call: Callable[Arguments, Result],
     *arguments: Arguments.args,
@@ -109,10 +109,10 @@ def interruptible(
     In a thread of its own: in the main thread DuckDB would run the signal's handler itself, drop what it raises, and
     with several threads go on until the query is done.
     """
-    return awaited(lambda: call(*arguments, **options), cursor.interrupt)
+    return await_call(lambda: call(*arguments, **options), cursor.interrupt)
 
 
-def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Result:
+def await_call(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Result:
     """What `call` gives, in a thread of its own, so that a signal's handler runs at once, whatever the call waits for.
 
     Where the handler raises, `cancel` is asked to end the call, together with all other calls that are under way: it
@@ -129,7 +129,7 @@ def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Re
                 return
             begun.set()
         try:
-            with cancelled_by(cancel):
+            with cancelling(cancel):
                 results.append(call())
         except BaseException as error:
             errors.append(error)
@@ -168,7 +168,7 @@ _cancels: dict[object, Callable[[], None]] = {}
 
 
 @contextlib.contextmanager
-def cancelled_by(cancel: Callable[[], None] | None) -> Iterator[None]:
+def cancelling(cancel: Callable[[], None] | None) -> Iterator[None]:
     """Whatever is done meanwhile is ended by `cancel`, where a signal ends a call that waits for it."""
     key = object()
     if cancel is not None:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from aspca.masking import MASK, hidden_in, masked
+from aspca.masking import MASK, find_secrets, mask_secrets
 
 # What a spreadsheet takes for the beginning of a formula, also in the wide signs of East Asian keyboards.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -115,7 +115,7 @@ def level_text(level: str) -> str:
 
 def quoted(text: object, longest: int = 40) -> str:
     """A cell or a name inside an error's sentence: in quotes, on one line, cut where it is long, without passwords."""
-    whole = masked(str(text))
+    whole = mask_secrets(str(text))
     return for_terminal(repr(whole if len(whole) <= longest else whole[: longest - 3] + "..."))
 
 
@@ -124,8 +124,8 @@ def without_secrets(sentence: str, words: Iterable[str]) -> str:
     hidden: dict[str, str] = {}
     # Options may hold their value behind a sign, and values several names.
     for piece in {piece for word in words for piece in (word, word.partition("=")[2], *word.split(","))}:
-        for secret in hidden_in(piece):
-            hidden |= dict.fromkeys(_spellings(piece), masked(piece))
+        for secret in find_secrets(piece):
+            hidden |= dict.fromkeys(_spellings(piece), mask_secrets(piece))
             # A shorter one may be part of any word: it goes only with the address that it stands in.
             hidden |= dict.fromkeys(_spellings(secret), MASK) if len(secret) >= _SHORTEST_SECRET else {}
     for spelled in sorted(hidden, key=len, reverse=True):

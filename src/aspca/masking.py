@@ -38,7 +38,7 @@ def looks_like_address(text: str) -> bool:
     return _LIKE.match(text) is not None
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The same address, or any other text, with *** for passwords and whatever else seems to be secret.
 
     Of an address of PostgreSQL that cannot be told apart nothing is shown but its beginning: the password may be
@@ -70,11 +70,11 @@ def _without_secret(match: re.Match[str]) -> str:
     return f"{match[1]}{match[2]}={MASK}" if secret else match[0]
 
 
-def hidden_in(text: str) -> set[str]:
-    """What `masked` leaves out, as it stands there and as it is meant."""
+def find_secrets(text: str) -> set[str]:
+    """What `mask_secrets` leaves out, as it stands there and as it is meant."""
     found, start = set[str](), 0
     # What stands where the mask does: from the end of the part before it to the beginning of the part after it.
-    for before, after in pairwise(masked(text).split(MASK)):
+    for before, after in pairwise(mask_secrets(text).split(MASK)):
         start = text.find(before, start) + len(before)
         # Only the beginning: the next mask may come at once.
         end = text.find(after, start) if after else len(text)

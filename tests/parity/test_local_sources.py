@@ -73,7 +73,7 @@ def test_the_same_numbers_in_the_same_order(kind: str, tmp_path: Path) -> None:
             assert [float(cell) for cell in beside] == rows[:, 0].tolist()
         assert [counts[name] for name in names] == np.isnan(rows).sum(axis=0).tolist()
         some = [0, 17, 4999]
-        assert [float(cell) for (cell,) in table.picked(names[2:3], some)] == rows[some, 2].tolist()
+        assert [float(cell) for (cell,) in table.take(names[2:3], some)] == rows[some, 2].tolist()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SLOW])

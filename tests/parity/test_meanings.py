@@ -190,5 +190,5 @@ def test_a_memory_map_holds_numbers(tmp_path: Path) -> None:
                     "bool": [(True, False), (False, False)],
                 }[kind]
             )
-            assert table.picked(["x1"], [1]) == [cells[1][1:]]
+            assert table.take(["x1"], [1]) == [cells[1][1:]]
             assert ("beyond 2^53" in " ".join(table.remarks)) == (kind == "int64")

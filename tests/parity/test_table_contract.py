@@ -98,17 +98,17 @@ def test_every_table_keeps_the_protocol(kind: str, tmp_path: Path) -> None:
         some = [0, 7, 500, N_ROWS - 1]
         cells = [row for part in table.cells(names, 300) for row in part]
         assert [cell is None for _, cell, _ in cells] == np.isnan(rows[:, 1]).tolist()
-        assert table.picked(names, some) == [cells[row] for row in some]
-        assert table.picked(names[1:2], [7]) == [(None,)]
+        assert table.take(names, some) == [cells[row] for row in some]
+        assert table.take(names[1:2], [7]) == [(None,)]
         # ---- and where they are
         for row in some:
-            assert "row " in table.where(row)
+            assert "row " in table.locate(row)
 
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_rows_that_are_not_asked_for(kind: str, tmp_path: Path) -> None:
     with table_of(kind, rows_of_numbers(), tmp_path) as table:
-        assert table.picked([table.columns[0].name], []) == []
+        assert table.take([table.columns[0].name], []) == []
 
 
 def csv_file(frame: pd.DataFrame, folder: Path) -> Path:
@@ -138,4 +138,4 @@ def test_text_is_no_number(kind: str, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="column 'host'") as caught:
             list(table.batches(["a", "host"]))
         assert "\n" not in str(caught.value)
-        assert table.picked(["host"], [0, 1, 998]) == [("north",), ("south",), ("north",)]
+        assert table.take(["host"], [0, 1, 998]) == [("north",), ("south",), ("north",)]

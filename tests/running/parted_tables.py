@@ -59,7 +59,7 @@ def refuse_unlike(table: PartedTable, here: Source) -> None:
     assert table.columns == here.columns
     assert table.remarks == here.remarks
     assert table.count() == here.count()
-    assert table.where(3) == here.where(3)
+    assert table.locate(3) == here.locate(3)
     numbers = [column.name for column in here.columns if column.kind != "text"]
     everything = [column.name for column in here.columns]
     size = 37
@@ -70,9 +70,9 @@ def refuse_unlike(table: PartedTable, here: Source) -> None:
         row for rows in here.cells(everything) for row in rows
     ]
     some = [0, 7, 8, here.count() - 1]
-    assert table.picked(everything, some) == here.picked(everything, some)
+    assert table.take(everything, some) == here.take(everything, some)
     # The same on the workers: chunks in their order, each with the number of its first row.
-    starts, values = table.each(gathered(numbers), joining(), numbers)
+    starts, values = table.reduce(gathered(numbers), joining(), numbers)
     together = np.concatenate([batch.values for batch in here.batches(numbers)])
     np.testing.assert_array_equal(np.concatenate(values), together)
     assert starts == np.cumsum([0, *(len(part) for part in values[:-1])]).tolist()

@@ -14,8 +14,8 @@ from types import FrameType
 
 import pytest
 
-from aspca.duckdb_session import connect, interruptible
-from aspca.tables.file_table import FileTable, unreadable
+from aspca.duckdb_session import connect, run_interruptibly
+from aspca.tables.file_table import FileTable, explain_unreadable
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -46,7 +46,7 @@ def strike() -> Iterator[threading.Timer]:
 @pytest.mark.parametrize("what", ["aggregate", "rows", "numbers", "wide"])
 def test_a_query_ends(what: str, strike: threading.Timer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = connect(tmp_path)
-    table = FileTable("endless", ENDLESS, (), (), 0, unreadable("endless", "a table"))
+    table = FileTable("endless", ENDLESS, (), (), 0, explain_unreadable("endless", "a table"))
     if what == "wide":
         monkeypatch.setattr("aspca.tables.file_table.WIDE", 0)
     read: Iterator[object]
@@ -66,9 +66,9 @@ def test_a_query_ends(what: str, strike: threading.Timer, tmp_path: Path, monkey
 
 def test_results_and_errors_pass_through() -> None:
     cursor = duckdb.connect().cursor()
-    assert interruptible(cursor, divmod, 7, 2) == (3, 1)
+    assert run_interruptibly(cursor, divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
-        interruptible(cursor, divmod, 7, 0)
+        run_interruptibly(cursor, divmod, 7, 0)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aspca.masking import masked
+from aspca.masking import mask_secrets
 
 if TYPE_CHECKING:
     from aspca.tables.errors import Instead
@@ -25,7 +25,7 @@ def correct_command(arguments: Sequence[str], remedy: Sequence[str], instead: Se
         options = _replace_option(options, one)
     # Terminals are logged and shared: passwords are to be typed again.
     words = ("aspca", *options, *_add_remedy(remedy), *arguments[end:])
-    return " ".join(_quote(masked(word)) for word in words)
+    return " ".join(_quote(mask_secrets(word)) for word in words)
 
 
 def _replace_option(words: Sequence[str], change: Instead) -> list[str]:

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from aspca.masking import looks_like_address, masked
+from aspca.masking import looks_like_address, mask_secrets
 from aspca.model.model import Model
 from aspca.model_file.checks import BOUNDS, CHECKS, SIZES
 from aspca.model_file.codec import Reader, plain
@@ -75,7 +75,7 @@ def read_contents(path: PathLike) -> Contents:
     """
     name = os.fspath(path)
     if looks_like_address(name) and not os.path.lexists(name):
-        raise ModelFileError(f"{masked(name)}: this is an address of a database, but models are files; name one.")
+        raise ModelFileError(f"{mask_secrets(name)}: this is an address of a database, but models are files; name one.")
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(

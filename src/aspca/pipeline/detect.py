@@ -135,7 +135,7 @@ def _judge_categories(learning: Learning, column: str, folder: Path | None) -> d
     unknown = next((category for category in judged if category not in sources), None)
     if unknown is not None:
         raise JobError(
-            f"--by: {judged[unknown].where(0)} has the category {unknown!r} in column {column!r}, which "
+            f"--by: {judged[unknown].locate(0)} has the category {unknown!r} in column {column!r}, which "
             f"{learning.source.description} does not have, so nothing is known about it; leave such rows out."
         )
     outcomes = {}
@@ -155,7 +155,7 @@ def _split_categories(table: Table, column: str) -> dict[str, RowsView]:
     for row, cell in enumerate(read_cells(table, column)):
         category = cell_text(cell)
         if category is None:
-            raise RequestError(f"--by: {table.where(row)} has no category in column {column!r}; every row needs one.")
+            raise RequestError(f"--by: {table.locate(row)} has no category in column {column!r}; every row needs one.")
         rows_of.setdefault(category, []).append(row)
         if len(rows_of) > MOST_CATEGORIES:
             raise RequestError(

@@ -26,8 +26,8 @@ from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
 from aspca.pipeline.passes import Watcher
 from aspca.tables.errors import JobError, RequestError
 from aspca.tables.keys import NO_KEYS, Keys
-from aspca.tables.table import Table, column_of
-from aspca.tables.views import row_numbers
+from aspca.tables.table import Table, find_column
+from aspca.tables.views import number_rows
 
 if TYPE_CHECKING:
     from aspca.pipeline.outcome import Outcome
@@ -37,7 +37,7 @@ class Timeline:
     """The times of all rows of a table, by a column of dates or of numbers, and the anomalies among them."""
 
     def __init__(self, table: Table, column: str) -> None:
-        kind = getattr(column_of(table, column), "kind", None)
+        kind = getattr(find_column(table, column), "kind", None)
         if kind not in ("date", "number"):
             raise RequestError(
                 f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
@@ -52,7 +52,7 @@ class Timeline:
         """The next rows of the table."""
         times = np.array(list(islice(self._moments, len(judged))))
         if not np.isfinite(times).all():
-            where = self._table.where(self._n + int(np.flatnonzero(~np.isfinite(times))[0]))
+            where = self._table.locate(self._n + int(np.flatnonzero(~np.isfinite(times))[0]))
             raise JobError(f"--time: {where} has no time in column {self._column!r}; every row needs one.")
         self._times.append(times)
         self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
@@ -134,7 +134,7 @@ def drift_of(
     most : int
         How many of the worst anomalies beyond changes to keep.
     """
-    course = Course(crossings.n, when, lambda position: int(row_numbers(table, np.array(position))))
+    course = Course(crossings.n, when, lambda position: int(number_rows(table, np.array(position))))
     changes = changes_of(model, crossings, course)
     if not changes:
         return Drift(course)

@@ -22,8 +22,8 @@ from aspca.settings import Settings
 from aspca.tables.column_advice import PLURALS, quote_word
 from aspca.tables.column_checks import NUMBERS
 from aspca.tables.errors import JobError, RequestError
-from aspca.tables.table import Table, column_of
-from aspca.tables.views import row_numbers
+from aspca.tables.table import Table, find_column
+from aspca.tables.views import number_rows
 
 # Of more features than this all rules with little variance take minutes to find.
 _VERY_WIDE = 2000
@@ -110,7 +110,7 @@ def fit_table(
             model = replace(model, thresholds=model.thresholds.from_scores(model.settings, np.concatenate(scores)))
             model = with_kept_shares(model, passes)
     if model.excluded is not None:
-        model = replace(model, excluded=model.excluded.renumbered(partial(row_numbers, table)))
+        model = replace(model, excluded=model.excluded.renumbered(partial(number_rows, table)))
     return model
 
 
@@ -119,7 +119,7 @@ def _formulas_of(table: Table, plan: Preparation, settings: Settings) -> tuple[t
     try:
         return formulas_of(settings.rules, plan.features)
     except RuleError as error:
-        column = None if error.column is None else column_of(table, error.column)
+        column = None if error.column is None else find_column(table, error.column)
         if column is None:
             raise RequestError(str(error)) from None
         numbers = f"give --number {quote_word(column.name)} and do not ignore it, or leave the rule out"

@@ -25,7 +25,7 @@ from aspca.tables.column_advice import is_clock
 from aspca.tables.errors import JobError
 from aspca.tables.keys import Keys, evaluate, read_labels
 from aspca.tables.table import Table
-from aspca.tables.views import row_numbers
+from aspca.tables.views import number_rows
 
 
 def judge_table(
@@ -150,7 +150,7 @@ class _Found:
 
     def _describe_rows(self) -> tuple[str, ...]:
         """What was noticed about the rows."""
-        keys, numbers = self._keys, row_numbers(self._table, np.arange(self.counts["rows"]))
+        keys, numbers = self._keys, number_rows(self._table, np.arange(self.counts["rows"]))
         times = []
         if keys.time is not None and self._timeline is not None:
             times = describe_times(keys.time, self._timeline.when, numbers)

@@ -19,7 +19,7 @@ from aspca.preparation.cell_format import BadCell
 from aspca.tables.errors import JobError
 from aspca.tables.keys import NO_KEYS, Cells, Keys
 from aspca.tables.table import Batch, Table
-from aspca.tables.views import row_numbers
+from aspca.tables.views import number_rows
 
 if TYPE_CHECKING:
     from aspca.findings.explanation import Explanation
@@ -114,7 +114,7 @@ def judged_rows(
             n = len(batch.values)
             if not n:
                 continue
-            rows, beside = row_numbers(table, np.arange(batch.start, batch.start + n)), list(islice(cells, n))
+            rows, beside = number_rows(table, np.arange(batch.start, batch.start + n)), list(islice(cells, n))
             judged = judge_batch(model, table, batch, rows, bad, keys, beside)
             done += n
             if len(beside) < n or done > table.count():

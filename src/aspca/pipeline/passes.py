@@ -21,7 +21,7 @@ from aspca.preparation.columns import CellError, Cells
 from aspca.tables.column_checks import leave_out_words
 from aspca.tables.errors import JobError, UndefinedError
 from aspca.tables.parted import PartedTable
-from aspca.tables.table import BATCH_ROWS, Batch, Table, column_of
+from aspca.tables.table import BATCH_ROWS, Batch, Table, find_column
 
 
 class Watcher(Protocol):
@@ -113,7 +113,7 @@ def read_features(table: Table, plan: Preparation) -> Iterator[Batch]:
             try:
                 made.append(column.encode(cells.get(column.name, nothing)))
             except CellError as error:
-                where = table.where(batch.start + error.row)
+                where = table.locate(batch.start + error.row)
                 raise UndefinedError(f"{where} {error.told}", column.name, column.kind) from None
         yield Batch(batch.start, np.hstack(made))
 
@@ -128,7 +128,7 @@ def rows_of(table: Table, plan: Preparation, watcher: Watcher, *, by_pass: bool 
         if by_pass:
             watcher.advance(1)
         if isinstance(table, PartedTable):
-            found = table.each(_PartTask(plan, task), merge, [column.name for column in plan.columns])
+            found = table.reduce(_PartTask(plan, task), merge, [column.name for column in plan.columns])
             watcher.advance(0 if by_pass else table.count())
             return found
         blocks = read_checked(table, plan, Silent() if by_pass else watcher, learning=True)
@@ -171,9 +171,9 @@ def refuse_values(table: Table, batch: Batch, plan: Preparation, *, learning: bo
     if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
         return
     row, column = (int(one) for one in np.argwhere(~(np.abs(values) <= LARGEST_VALUE))[0])
-    where, value, name = table.where(batch.start + row), values[row, column], repr(names[column])
+    where, value, name = table.locate(batch.start + row), values[row, column], repr(names[column])
     if np.isnan(value):
-        missing = getattr(column_of(table, names[column]), "n_missing", None)
+        missing = getattr(find_column(table, names[column]), "n_missing", None)
         count = f" ({missing} of {table.count()} rows lack one)" if missing else ""
         raise JobError(
             f"{where} has no value in column {name}{count}; fill missing values, leave out their rows or the column, "

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from aspca.masking import masked
+from aspca.masking import mask_secrets
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.models import model_from
 from aspca.pipeline.notes import describe_outcomes
@@ -59,13 +59,13 @@ def inputs_of(source: Any, purpose: str) -> list[tuple[str, str, str | None]]:
     """The files that were read, with their purpose and checksums; of a table in memory that it was one."""
     if not isinstance(source, list):
         return [("a table in memory", purpose, None)]
-    databases = [(masked(path), purpose, None) for path in source if is_postgres(path)]
+    databases = [(mask_secrets(path), purpose, None) for path in source if is_postgres(path)]
     return [*databases, *((_name_input(path, source), purpose, _checksum(path)) for path in files_named(source))]
 
 
 def _base_name(path: str) -> str:
     """A name of a file without its folder, an address without what is secret in it; whatever else as it is."""
-    return masked(path) if is_address(path) else os.path.basename(path.rstrip(os.sep)) or path
+    return mask_secrets(path) if is_address(path) else os.path.basename(path.rstrip(os.sep)) or path
 
 
 def _name_input(path: str, source: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def _command_of(request: Request) -> str:
     if request.output.patience is not None:
         words += ["--patience", str(request.output.patience)]
     words += ["--private"] if request.output.private else []
-    return " ".join(shlex.quote(masked(word)) for word in words)
+    return " ".join(shlex.quote(mask_secrets(word)) for word in words)
 
 
 def _name_files(source: Any) -> list[str]:

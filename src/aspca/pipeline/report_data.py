@@ -136,7 +136,7 @@ class ReportData:
         many = max(1, _AT_ONCE // len(names))
         for start in range(0, len(ordered), many):
             part = ordered[start : start + many]
-            for position, cells in zip(part, self._table.picked(names, part), strict=True):
+            for position, cells in zip(part, self._table.take(names, part), strict=True):
                 texts = [cell_text(simplify_cell(cell)) for cell in cells]
                 found[position] = dict(zip(names, texts, strict=True))
         return [found[position] for position in positions.tolist()]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Ints
-from aspca.masking import looks_like_address, masked
+from aspca.masking import looks_like_address, mask_secrets
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import judged_rows
@@ -169,7 +169,7 @@ def scored_frame(model: Model, table: Table, keys: Keys) -> Any:
     """The rows of a table judged, as a frame of its own library; of a table in parts one that is not computed yet."""
     if isinstance(table, PartedTable):
         scorer = PartScorer(model, keys)
-        return table.mapped(scorer.schema, scorer, scorer.names)
+        return table.map(scorer.schema, scorer, scorer.names)
     # Not needed for files.
     from aspca.findings.rendering import make_frame
 
@@ -303,7 +303,7 @@ class Destination:
     def shown(self) -> str:
         """What it is called where a person reads it: no password stands in it."""
         inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
-        return masked(self.out) + inside
+        return mask_secrets(self.out) + inside
 
     def refuse_inputs(self, source: Any, model: Any, reading: ReadOptions) -> None:
         """Raise OutputError if it is one of the files or tables that are read, or none that could be written.
@@ -336,7 +336,7 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
     """
     if looks_like_address(out) and not is_postgres(out) and not os.path.lexists(out):
         raise RequestError(
-            f"--output: there is no way to write to {masked(out)}; give postgresql:// or the path of a file."
+            f"--output: there is no way to write to {mask_secrets(out)}; give postgresql:// or the path of a file."
         )
     kind = "postgres" if is_postgres(out) else format_of(out)
     if lines and kind != "jsonl" and out != STANDARD_STREAM:

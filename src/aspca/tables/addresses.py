@@ -10,7 +10,7 @@ import re
 from urllib.parse import unquote
 
 from aspca.escaping import for_terminal
-from aspca.masking import masked
+from aspca.masking import mask_secrets
 from aspca.tables.errors import SourceError
 
 POSTGRES = ("postgresql", "postgres")
@@ -35,9 +35,9 @@ def is_postgres(text: object) -> bool:
     return isinstance(text, str) and scheme_of(text) in POSTGRES
 
 
-def file_of(address: str) -> tuple[str, str]:
+def parse_file_address(address: str) -> tuple[str, str]:
     """The path and the format of the file at an address of a DuckDB or SQLite file."""
-    scheme, shown = scheme_of(address), for_terminal(masked(address))
+    scheme, shown = scheme_of(address), for_terminal(mask_secrets(address))
     if scheme not in FILES:
         raise SourceError(
             f"{shown}: addresses of this kind are not read; they begin with postgresql://, duckdb:/// or sqlite:///, "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.duckdb_session import interruptible
+from aspca.duckdb_session import run_interruptibly
 from aspca.linalg.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def number_batches(
 ) -> Iterator[tuple[Floats, Ints]]:
     """The rows of a query whose q columns are all DOUBLE, as values (m, q), C-contiguous, NaN for NULL, and how many of
     each column are NULL (q,); duckdb.Error or RuntimeError where the query fails, at once or further on."""
-    relation = interruptible(cursor, cursor.sql, query, params=parameters)
+    relation = run_interruptibly(cursor, cursor.sql, query, params=parameters)
     # The capsule owns the stream, and releases it.
-    capsule = interruptible(cursor, relation.__arrow_c_stream__)
+    capsule = run_interruptibly(cursor, relation.__arrow_c_stream__)
     stream = _Stream.from_address(_pointer_of(capsule, b"arrow_array_stream"))
     address = ctypes.addressof(stream)
     while True:
         batch = _Array()
-        if interruptible(cursor, stream.get_next, address, ctypes.addressof(batch)):
+        if run_interruptibly(cursor, stream.get_next, address, ctypes.addressof(batch)):
             raise RuntimeError((stream.get_last_error(address) or b"the query failed").decode(errors="replace"))
         if not batch.release:
             return

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
-from aspca.duckdb_session import first_line
+from aspca.duckdb_session import describe_briefly
 from aspca.escaping import quoted
 from aspca.tables.arrow_types import convert_array, note_rounded_decimals, to_readable_type
 from aspca.tables.errors import SourceError, enumerated
-from aspca.tables.file_table import FileTable, unreadable
+from aspca.tables.file_table import FileTable, explain_unreadable
 from aspca.tables.same_rows import SameRows
 from aspca.tables.source import Source, open_connection
-from aspca.tables.table import BATCH_ROWS, rows_at_once
-from aspca.tables.typed_table import mark_beyond_float, typed_table
+from aspca.tables.table import BATCH_ROWS, limit_rows
+from aspca.tables.typed_table import mark_beyond_float, read_typed_table
 from aspca.writers.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = ()) -> Source:
         resources.callback(connection.close)
         names = [str(name).strip() or f"column_{index}" for index, name in enumerate(reading.schema.names, start=1)]
         refuse_repeated(names, reading.label)
-        table = typed_table(make_untyped(reading, names), names, connection, missing)
+        table = read_typed_table(make_untyped(reading, names), names, connection, missing)
         ours = dict(zip(reading.schema.names, names, strict=True))
         table = mark_beyond_float(table, [ours[name] for name in reading.beyond])
         source = Source([table], connection, resources.pop_all())
@@ -80,7 +80,7 @@ def refuse_repeated(names: Sequence[str], label: str) -> None:
 
 def make_untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
     """A reading as a relation of DuckDB, whose columns are called `names`; nothing is known of them yet."""
-    pa = pyarrow(reading.label)
+    pa = load_pyarrow(reading.label)
     readable = pa.schema([pa.field(field.name, to_readable_type(field.type)) for field in reading.schema])
     same = SameRows(reading.label)
     # DuckDB keeps the words of what was raised inside of it, and no more.
@@ -126,7 +126,7 @@ def _complete(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def pyarrow(label: str, what: str = "it") -> Any:
+def load_pyarrow(label: str, what: str = "it") -> Any:
     """The library pyarrow; SourceError where it is not installed."""
     refuse_small_address_space(LEAST_WITH_ARROW)
     try:
@@ -141,7 +141,7 @@ def read_arrow_file(
     path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path, missing: tuple[str, ...] = ()
 ) -> FileTable:
     """The table in an Arrow file (Feather is one) or stream, copied into `folder` unless it is there."""
-    pa = pyarrow(label, "Arrow files")
+    pa = load_pyarrow(label, "Arrow files")
     with path.open("rb") as file:
         head = file.read(8)
     if head.startswith(OLD_FEATHER_MAGIC):
@@ -149,7 +149,7 @@ def read_arrow_file(
     if folder not in path.parents:
         # It is mapped into memory: whoever cut the file short meanwhile would end the process with a signal.
         path = Path(shutil.copyfile(path, folder / "arrow"))
-    explain = unreadable(label, "an Arrow file")
+    explain = explain_unreadable(label, "an Arrow file")
 
     def opened() -> tuple[Any, Iterator[Any]]:
         """Its schema and its record batches."""
@@ -167,7 +167,7 @@ def read_arrow_file(
     except (pa.ArrowException, OSError, ValueError) as error:
         raise explain(error) from None
     reading = ArrowReading(label, schema, lambda names: opened()[1], explain, watched=False)
-    return typed_table(make_untyped(reading, names), names, connection, missing)
+    return read_typed_table(make_untyped(reading, names), names, connection, missing)
 
 
 # ---- objects of other libraries
@@ -189,7 +189,7 @@ def arrow_reading(source: Any, label: str) -> ArrowReading | None:
             if name == "Table":
                 return _read_table(source, label)
             if name == "RecordBatch":
-                return _read_table(pyarrow(label).Table.from_batches([source]), label)
+                return _read_table(load_pyarrow(label).Table.from_batches([source]), label)
             if hasattr(source, "scanner"):
                 return _read_dataset(source, label)
             if name in ("Scanner", "RecordBatchReader"):
@@ -198,10 +198,10 @@ def arrow_reading(source: Any, label: str) -> ArrowReading | None:
         if _is_frame(source):
             return None
         if hasattr(source, "__arrow_c_stream__"):
-            return _spool(pyarrow(label).RecordBatchReader.from_stream(source), label)
+            return _spool(load_pyarrow(label).RecordBatchReader.from_stream(source), label)
         # An array of pyarrow has it as well, and is no table.
         if hasattr(source, "__arrow_c_array__") and "pyarrow" not in roots:
-            pa = pyarrow(label)
+            pa = load_pyarrow(label)
             return _read_table(pa.Table.from_batches([pa.record_batch(source)]), label)
         lazy = _lazy(source)
         return None if lazy is None else _read_table(lazy.collect("pyarrow").to_native(), label)
@@ -233,7 +233,7 @@ def _read_table(table: Any, label: str) -> ArrowReading:
     """A table of pyarrow, which may be mapped from a file larger than memory."""
 
     def read(names: Sequence[str]) -> Iterator[Any]:
-        yield from table.select(list(names)).to_batches(max_chunksize=rows_at_once(BATCH_ROWS, len(table.schema.names)))
+        yield from table.select(list(names)).to_batches(max_chunksize=limit_rows(BATCH_ROWS, len(table.schema.names)))
 
     return ArrowReading(label, table.schema, read, _explain_as(label), watched=False, library="pyarrow")
 
@@ -242,7 +242,7 @@ def _read_dataset(dataset: Any, label: str) -> ArrowReading:
     """A dataset of pyarrow, scanned in each pass."""
 
     def read(names: Sequence[str]) -> Iterator[Any]:
-        options = {"columns": list(names), "batch_size": rows_at_once(BATCH_ROWS, len(dataset.schema.names))}
+        options = {"columns": list(names), "batch_size": limit_rows(BATCH_ROWS, len(dataset.schema.names))}
         # One thread, and no more ahead than must be: what is ahead is in memory.
         options |= {"batch_readahead": 2, "use_threads": False}
         if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
@@ -274,7 +274,7 @@ def _read_lazy_polars(frame: Any, label: str) -> ArrowReading:
     schema = frame.collect_schema().to_frame().to_arrow().schema
 
     def read(names: Sequence[str]) -> Iterator[Any]:
-        size = rows_at_once(BATCH_ROWS, len(schema.names))
+        size = limit_rows(BATCH_ROWS, len(schema.names))
         wanted = frame.select(list(names))
         for part in wanted.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
             yield from part.to_arrow().to_batches()
@@ -284,9 +284,9 @@ def _read_lazy_polars(frame: Any, label: str) -> ArrowReading:
 
 def _spool(reader: Any, label: str, library: str = "pyarrow") -> ArrowReading:
     """Record batches that come once: they are kept in a private file, and removed with the source."""
-    pa = pyarrow(label)
+    pa = load_pyarrow(label)
     schema = reader.schema
-    size = rows_at_once(BATCH_ROWS, len(schema.names))
+    size = limit_rows(BATCH_ROWS, len(schema.names))
     places = {name: place for place, name in enumerate(schema.names)}
     with ExitStack() as resources:
         path = str(resources.enter_context(Scratch()) / "stream.arrow")
@@ -315,7 +315,7 @@ def _explain_as(label: str) -> Callable[[Exception], SourceError]:
             what = error.strerror or type(error).__name__
             return SourceError(f"{label}: reading failed ({what}); check the disk and the temporary folder.")
         return SourceError(
-            f"{label}: reading it failed ({first_line(error)}); if it can be read only once, hand it over before "
+            f"{label}: reading it failed ({describe_briefly(error)}); if it can be read only once, hand it over before "
             "anybody reads it; otherwise write it to a file first."
         )
 

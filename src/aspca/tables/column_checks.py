@@ -21,7 +21,7 @@ from aspca.tables.column_advice import (
 )
 from aspca.tables.errors import Instead, JobError, Obstacle, RequestError, SourceError, TableError, UndefinedError
 from aspca.tables.keys import Keys, find_ids, read_labels
-from aspca.tables.table import Column, Table, column_of
+from aspca.tables.table import Column, Table, find_column
 
 # What a column can hold to be a feature as it is.
 NUMBERS = ("number", "boolean")
@@ -60,7 +60,7 @@ def find_keys(
 
 def check_role(table: Table, option: str, name: str) -> list[Obstacle]:
     """A column that is asked to time rows, to part them (as its first rows tell) or to label them, and cannot."""
-    column = column_of(table, name)
+    column = find_column(table, name)
     where, told = f"{option}: column {name!r} of {table.description}", ""
     remedy: tuple[str, ...] = ()
     if column is None:
@@ -100,7 +100,7 @@ def check_kind(table: Table, name: str, kind: str, taken: Collection[str | None]
     missing = check_name(table, name, option)
     if missing is not None:
         return [missing]
-    column = column_of(table, name)
+    column = find_column(table, name)
     held, where = "" if column is None else column.kind, f"{option}: column {name!r} of {table.description}"
     if name in taken:
         told = f"{option}: column {name!r} has another role already; give it one of them."
@@ -235,7 +235,7 @@ def check_columns(table: Table, kinds: Mapping[str, str], whose: str, *, can_ign
 
 def has_gaps(table: Table, names: Sequence[str]) -> bool:
     """Whether values of these columns are missing, or may be."""
-    columns = [column_of(table, name) for name in names]
+    columns = [find_column(table, name) for name in names]
     return any(column is not None and column.n_missing != 0 for column in columns)
 
 
@@ -248,7 +248,7 @@ def refuse_gaps(table: Table, names: Sequence[str], cure: str = "give --allow-mi
 
 def check_gaps(table: Table, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
     """What to say if values of these columns are known to be missing: the columns, and how many."""
-    columns = {name: column_of(table, name) for name in names}
+    columns = {name: find_column(table, name) for name in names}
     # Cells that could not be read are findings, whatever the model knows of gaps.
     bad = Counter(cell.column for cell in table.bad_cells)
     counts = {

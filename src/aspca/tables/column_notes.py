@@ -50,7 +50,7 @@ class Examples:
             found = table.first(self._connection, pair, f"{cell} IS NOT NULL AND ({condition})")
             if found is not None:
                 label = f"{table.label}, " if len(self._tables) > 1 else ""
-                return quoted(found[1]["cell"]), f"{label}{table.where(found[0])}", found[1]["value"]
+                return quoted(found[1]["cell"]), f"{label}{table.locate(found[0])}", found[1]["value"]
         return None
 
     def show(self, name: str, where: Callable[[str], str] = lambda cell: "true", keys: Keys | None = None) -> str:
@@ -253,7 +253,7 @@ def explain_text_column(table: FileTable, index: int, connection: duckdb.DuckDBP
     if column.remark:
         return SourceError(f"{table.label}: column {quoted(column.name)} is not read: {column.remark}.", column.remedy)
     found = table.first(connection, column.cell, f"{column.cell} IS NOT NULL")
-    shown = "" if found is None else f", in {table.where(found[0])} for example {quoted(found[1])}"
+    shown = "" if found is None else f", in {table.locate(found[0])} for example {quoted(found[1])}"
     return SourceError(
         f"{table.label}: column {quoted(column.name)} holds text{shown}; numbers, dates or truth values are needed, so "
         "leave the column out.",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.duckdb_session import first_line, plain_path
+from aspca.duckdb_session import describe_briefly, escape_path
 from aspca.escaping import quoted
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
@@ -25,7 +25,7 @@ from aspca.tables.csv_dialect import Dialect, find_dialect
 from aspca.tables.csv_rows import describe_misfit, pick_lines, read_rows, repair_rows
 from aspca.tables.errors import SourceError
 from aspca.tables.file_bytes import LONGEST_LINE, PlainText, decode_text
-from aspca.tables.file_table import FileTable, NumberFile, all_finite_or_missing
+from aspca.tables.file_table import FileTable, NumberFile, has_no_infinity
 from aspca.tables.number_text import number_sql, rounded_sql
 from aspca.tables.request import ReadOptions
 from aspca.tables.text_table import TextTable, count_cells, make_column
@@ -72,7 +72,7 @@ def read_csv_table(
         if not path.exists():
             return SourceError(f"{label}: the file is not there any more; leave it in place while it is read.")
         # DuckDB's messages differ between its versions.
-        unknown = SourceError(f"{label}: the file cannot be read as CSV ({first_line(error)}); export it anew.")
+        unknown = SourceError(f"{label}: the file cannot be read as CSV ({describe_briefly(error)}); export it anew.")
         return describe_misfit(path, label, dialect) or unknown
 
     def own_line_of(row: int) -> int | None:
@@ -81,7 +81,7 @@ def read_csv_table(
         rows = (one.line for one in read_rows(path, dialect) if one.fault != "header")
         return next(islice(rows, row, None), None)
 
-    parameters = (plain_path(path), dialect.delimiter, *([list(options.missing)] if options.missing else []))
+    parameters = (escape_path(path), dialect.delimiter, *([list(options.missing)] if options.missing else []))
     notes = (*text.notes, *dialect.notes)
     table = FileTable(label, _relation(dialect, signs), parameters, (), 0, explain, line_of=own_line_of, remarks=notes)
 
@@ -111,7 +111,7 @@ def read_csv_table(
             # Where there are quotes, a line feed may be part of a cell.
             few = folder / "some_rows"
             whole = not text.quotes and pick_lines(path, dialect.before, rows, known.n_rows, few)
-            return plain_path(few) if whole else None
+            return escape_path(few) if whole else None
 
         encoding = None if text.encoding == "utf-8" else text.encoding
         return replace(known, alone=write_rows, cell_format=replace(known.cell_format, encoding=encoding))
@@ -261,7 +261,7 @@ def _write_numbers(
                 file.write((values if len(columns) == width else np.ascontiguousarray(values[:, columns])).data)
                 nulls += missing
                 n_rows += len(values)
-                finite = finite and all_finite_or_missing(values)
+                finite = finite and has_no_infinity(values)
     except OSError:
         target.unlink(missing_ok=True)
         return None

@@ -15,14 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.duckdb_session import cursor_errors, duckdb_path, first_line, interruptible
+from aspca.duckdb_session import describe_briefly, duckdb_path, get_error_type, run_interruptibly
 from aspca.escaping import for_sql_name, for_sql_text, for_terminal, quoted
 from aspca.tables.cells_as_text import write_table
 from aspca.tables.errors import SourceError
-from aspca.tables.file_table import FileTable, make_names_unique, unreadable
+from aspca.tables.file_table import FileTable, explain_unreadable, make_names_unique
 from aspca.tables.request import ReadOptions, which_table
 from aspca.tables.text_table import TextTable
-from aspca.tables.typed_table import typed_table
+from aspca.tables.typed_table import read_typed_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +52,7 @@ def read_duckdb_file(
     place = for_sql_text(duckdb_path(path.resolve()))
     try:
         connection.execute(f"ATTACH {place} AS {for_sql_name(database)} (READ_ONLY, TYPE duckdb)")
-    except (cursor_errors(), RuntimeError) as error:
+    except (get_error_type(), RuntimeError) as error:
         raise _explain_duckdb(label, error) from None
     query = options.query
     if query is None:
@@ -63,11 +63,11 @@ def read_duckdb_file(
     try:
         cursor = connection.execute(f"SELECT * FROM {relation} LIMIT 0")  # noqa: S608  # quoted
         names = [str(column[0]).strip() for column in cursor.description or ()]
-    except (cursor_errors(), RuntimeError) as error:
+    except (get_error_type(), RuntimeError) as error:
         raise _explain_duckdb(label, error) from None
     names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
     table = FileTable(label, relation, (), (), 0, lambda error: _explain_duckdb(label, error))
-    return typed_table(table, names, connection)
+    return read_typed_table(table, names, connection)
 
 
 def _choose_relation(
@@ -80,7 +80,7 @@ def _choose_relation(
             "WHERE table_catalog = ? ORDER BY ALL",
             [database],
         ).fetchall()
-    except (cursor_errors(), RuntimeError) as error:
+    except (get_error_type(), RuntimeError) as error:
         raise _explain_duckdb(label, error) from None
     there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
     tables, views = ([name for name, one in there.items() if one[2] is view] for view in (False, True))
@@ -101,13 +101,13 @@ def _store_query(database: str, label: str, query: str, connection: duckdb.DuckD
         connection.execute(f"USE {for_sql_name(database)}")
         # It is one SELECT, of the user's own; a remark at its end must not swallow what follows.
         text = statements[0].query.strip().rstrip(";")
-        interruptible(connection, connection.execute, f"CREATE TABLE {kept}.main.found AS (\n{text}\n)")
-    except (cursor_errors(), RuntimeError) as error:
+        run_interruptibly(connection, connection.execute, f"CREATE TABLE {kept}.main.found AS (\n{text}\n)")
+    except (get_error_type(), RuntimeError) as error:
         if isinstance(error, SourceError):
             raise
         if _CONFINED in str(error):
             raise _explain_duckdb(label, error) from None
-        raise SourceError(f"{label}: the query fails ({first_line(error)}); correct it.") from None
+        raise SourceError(f"{label}: the query fails ({describe_briefly(error)}); correct it.") from None
     finally:
         connection.execute("USE memory")
     return f"{kept}.main.found"
@@ -126,7 +126,7 @@ def _explain_duckdb(label: str, error: Exception) -> SourceError:
             f"{label}: this database was written by another version of DuckDB than can be read here; install that "
             "version, or export the table as Parquet."
         )
-    return unreadable(label, "a DuckDB file")(error)
+    return explain_unreadable(label, "a DuckDB file")(error)
 
 
 # ---- SQLite
@@ -148,7 +148,7 @@ def read_sqlite_file(
         names, notes = make_names_unique(given, label)
         table = write_table(rows, label, options, connection, folder, names, lambda row: None)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
-        raise unreadable(label, "an SQLite file")(error) from None
+        raise explain_unreadable(label, "an SQLite file")(error) from None
     return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))
 
 

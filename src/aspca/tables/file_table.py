@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.duckdb_session import MEMORY_LIMIT, cursor_errors, interruptible
+from aspca.duckdb_session import MEMORY_LIMIT, get_error_type, run_interruptibly
 from aspca.escaping import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
@@ -105,7 +105,7 @@ class FileTable:
         """Where the column of each name stands; every name occurs once."""
         return {column.name: index for index, column in enumerate(self.columns)}
 
-    def where(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """`row 17 (line 19)`, or `row 17` where the file has no lines; rows count from 0, without the header."""
         line = self.line_of(row)
         return f"row {row}" if line is None else f"row {row} (line {line})"
@@ -130,8 +130,8 @@ class FileTable:
     ) -> Iterator[Rows]:
         """At most `size` rows at a time, in the order of the file; `after` follows the relation in the query."""
         with self._query(connection, expressions, after) as (cursor, query):
-            interruptible(cursor, cursor.execute, query, list(self.parameters))
-            while rows := interruptible(cursor, cursor.fetchmany, size):
+            run_interruptibly(cursor, cursor.execute, query, list(self.parameters))
+            while rows := run_interruptibly(cursor, cursor.fetchmany, size):
                 yield rows
 
     def all_rows(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], after: str = "") -> Rows:
@@ -168,7 +168,7 @@ class FileTable:
             if len(expressions) > MANY_EXPRESSIONS:
                 cursor.execute("PRAGMA disable_optimizer")
             yield cursor, query
-        except (RuntimeError, ValueError, OSError, cursor_errors()) as error:
+        except (RuntimeError, ValueError, OSError, get_error_type()) as error:
             if isinstance(error, SourceError):
                 raise
             # The cause stays with the error for those who look for it; the sentence does without it.
@@ -196,7 +196,7 @@ class FileTable:
         found = self._numbered.all_rows(connection, ["n", expression], f"WHERE {where} ORDER BY n {limit}")
         return [(int(number) - 1, value) for number, value in found]
 
-    def picked(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
+    def take(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
         """The rows with these numbers (from 0, ascending), and no others."""
         alone = self.alone(rows)
         if alone is not None:
@@ -213,7 +213,7 @@ class FileTable:
         return replace(self, relation=numbered)
 
 
-def all_finite_or_missing(values: Floats) -> bool:
+def has_no_infinity(values: Floats) -> bool:
     """Whether none of the values (m, q) is infinite; NaN is a value that is missing."""
     return not any(np.isinf(values[part]).any() for part in cached_parts(*values.shape))
 
@@ -235,7 +235,7 @@ def rebatch(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
         yield parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:
+def explain_unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:
     """The explanation for files that are not written by hand: where they are damaged is no help."""
 
     def explain(error: Exception) -> SourceError:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.duckdb_session import cursor_errors, plain_path
+from aspca.duckdb_session import escape_path, get_error_type
 from aspca.escaping import for_terminal
 from aspca.tables.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
 from aspca.tables.cells_as_text import read_json_lines
@@ -126,9 +126,9 @@ def drop_empty_files(given: list[Given], connection: duckdb.DuckDBPyConnection) 
 
 def _has_no_rows(given: Given, connection: duckdb.DuckDBPyConnection) -> bool:
     try:
-        found = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [plain_path(given.path or "")])
+        found = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [escape_path(given.path or "")])
         return found.fetchall() == [(0,)]
-    except cursor_errors():
+    except get_error_type():
         return False
 
 

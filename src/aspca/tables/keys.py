@@ -149,7 +149,7 @@ def read_labels(table: Table, column: str) -> tuple[Bools, str]:
     """
     cells = [None if cell is None else str(cell).strip() for cell in read_cells(table, column)]
     if None in cells:
-        where = table.where(cells.index(None))
+        where = table.locate(cells.index(None))
         raise RequestError(f"--label: {where} has no label in column {column!r}; every row needs one.")
     values = sorted({str(cell) for cell in cells})
     if {value.removesuffix(".0") for value in values} == {"-1", "1"}:

@@ -68,7 +68,7 @@ class MappedArray:
     def count(self) -> int:
         return int(self._array.shape[0])
 
-    def where(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         return f"{self.description}: row {row}"
 
     def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
@@ -90,7 +90,7 @@ class MappedArray:
     def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
         return (self._cells(rows, names) for rows in self._slices(size * len(self._names)))
 
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+    def take(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         return self._cells(self._array[list(rows)], names)
 
     def _cells(self, rows: npt.NDArray[Any], names: Sequence[str]) -> list[tuple[object, ...]]:

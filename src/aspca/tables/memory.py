@@ -61,14 +61,14 @@ class MemoryTable:
         for start in range(0, self.count(), size):
             yield list(zip(*(_plain(cells[start : start + size]) for cells in chosen), strict=True))
 
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+    def take(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         chosen = [self.content[name].cells for name in names]
         return [tuple(_plain(cells[row : row + 1])[0] for cells in chosen) for row in rows]
 
     def count(self) -> int:
         return next((len(column.cells) for column in self.content.values()), 0)
 
-    def where(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         return f"{self.description}: row {row}"
 
 

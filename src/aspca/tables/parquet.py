@@ -11,14 +11,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aspca.duckdb_session import plain_path
-from aspca.tables.arrow_table import pyarrow
+from aspca.duckdb_session import escape_path
+from aspca.tables.arrow_table import load_pyarrow
 from aspca.tables.arrow_types import SECONDS, note_rounded_decimals
 from aspca.tables.errors import SourceError
-from aspca.tables.file_table import FileTable, unreadable
+from aspca.tables.file_table import FileTable, explain_unreadable
 from aspca.tables.paths import PARQUET_MAGIC, Partition
-from aspca.tables.table import BATCH_ROWS, rows_at_once
-from aspca.tables.typed_table import typed_table
+from aspca.tables.table import BATCH_ROWS, limit_rows
+from aspca.tables.typed_table import read_typed_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,7 +44,7 @@ def read_parquet_file(
             raise SourceError(
                 f"{label}: this Parquet file is cut short, for it does not end with PAR1; copy or write it anew."
             )
-    table = FileTable(label, "", (plain_path(path),), (), 0, unreadable(label, "a Parquet file"))
+    table = FileTable(label, "", (escape_path(path),), (), 0, explain_unreadable(label, "a Parquet file"))
     schema = _read_schema(path, table)
     names = [str(name) for name in schema.names]
     notes = note_rounded_decimals(label, schema, names)
@@ -60,17 +60,17 @@ def read_parquet_file(
     parameters = (*table.parameters, *(one.value for one in partitions))
     table = replace(table, relation=relation, parameters=parameters, remarks=notes)
     names = [name for name in names if name not in given] + [one.name for one in partitions]
-    return typed_table(table, names, connection, missing)
+    return read_typed_table(table, names, connection, missing)
 
 
 def _read_schema(path: Path, table: FileTable) -> Any:
     """The schema of a file, of which every page was read."""
-    pa = pyarrow(table.label, "Parquet files")
+    pa = load_pyarrow(table.label, "Parquet files")
     try:
         with import_module("pyarrow.parquet").ParquetFile(
             path, buffer_size=1 << 20, page_checksum_verification=True
         ) as file:
-            for _ in file.iter_batches(rows_at_once(BATCH_ROWS, len(file.schema_arrow))):
+            for _ in file.iter_batches(limit_rows(BATCH_ROWS, len(file.schema_arrow))):
                 pass
             return file.schema_arrow
     except (pa.ArrowException, OSError, ValueError) as error:

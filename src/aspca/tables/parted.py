@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from aspca.duckdb_session import first_line
-from aspca.tables.arrow_table import ArrowReading, make_untyped, pyarrow, refuse_repeated
+from aspca.duckdb_session import describe_briefly
+from aspca.tables.arrow_table import ArrowReading, load_pyarrow, make_untyped, refuse_repeated
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import rebatch
 from aspca.tables.parts import (
@@ -36,13 +36,13 @@ from aspca.tables.parts import (
     Pass,
     TableLayout,
     Task,
-    chunks,
+    cut_chunks,
+    explain_changed_rows,
     refuse_unlike,
-    rows_changed_error,
 )
 from aspca.tables.serialization import deserialize, serialize
 from aspca.tables.source import Source, open_connection
-from aspca.tables.table import Batch, rows_at_once
+from aspca.tables.table import Batch, limit_rows
 from aspca.tables.typed_table import Counts, finish_table, shape_columns
 from aspca.writers.folder import replaced_folder
 from aspca.writers.inputs import OutputError
@@ -61,7 +61,7 @@ class PartedTable(Source, ABC):
     engine: str
 
     def __init__(self, label: str, names: list[str], schema: Any, missing: tuple[str, ...] = ()) -> None:
-        pa = pyarrow(label)
+        pa = load_pyarrow(label)
         with ExitStack() as resources:
             connection = open_connection(resources.enter_context(Scratch()))
             resources.callback(connection.close)
@@ -110,7 +110,7 @@ class PartedTable(Source, ABC):
 
     # ---- where the rows are
 
-    def each(self, task: Task, merge: Merge, names: Sequence[str] | None = None) -> Any:
+    def reduce(self, task: Task, merge: Merge, names: Sequence[str] | None = None) -> Any:
         """Run a task over the chunks of each part, on the workers, and merge what comes back, in the order of the rows.
 
         The task is sent as the engine sends functions, and returns what `aspca.tables.serialization` can write; `merge`
@@ -127,7 +127,7 @@ class PartedTable(Source, ABC):
         found, _ = self._reduce(Pass(self._layout.only(columns), task, merge), columns)
         return found
 
-    def mapped(self, schema: Any, function: Mapping, names: Sequence[str] | None = None) -> Any:
+    def map(self, schema: Any, function: Mapping, names: Sequence[str] | None = None) -> Any:
         """A data frame of the engine's own, not computed yet, of the record batches made of each chunk of rows."""
         return self._lazy(*self._mapping(schema, function, names))
 
@@ -197,7 +197,7 @@ class PartedTable(Source, ABC):
     def _cells(self, names: list[str], size: int) -> Iterator[list[tuple[object, ...]]]:
         return (rows for part in self._parts(names, size) for rows in part.cells(names, size))
 
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+    def take(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         """See `Source.picked`: only the parts that hold these rows are read, where they are."""
         columns = self._chosen(names)
         if not len(rows):
@@ -211,12 +211,12 @@ class PartedTable(Source, ABC):
         columns = self._chosen(names)
         layout = self._layout.only(columns)
         start = 0
-        for chunk in chunks(self._stream(columns, first), first):
+        for chunk in cut_chunks(self._stream(columns, first), first):
             with Part(layout, self._connection, chunk, start) as part:
                 yield part
                 start += part.count()
         if start != self.count():
-            raise rows_changed_error(self.description, f"there were {self.count():,}, and now there are {start:,}")
+            raise explain_changed_rows(self.description, f"there were {self.count():,}, and now there are {start:,}")
 
     def _stream(self, columns: Sequence[int], first: int) -> Iterator[Any]:
         """All rows; the first few on their own, since many ask for no more."""
@@ -230,8 +230,8 @@ class PartedTable(Source, ABC):
             raise self._explained(error) from error
 
     def _first(self, names: Sequence[str]) -> Iterator[Any]:
-        size = rows_at_once(CHUNK_ROWS, len(names))
-        yield from next(chunks(self._stream([int(name[1:]) for name in names], size), size), [])
+        size = limit_rows(CHUNK_ROWS, len(names))
+        yield from next(cut_chunks(self._stream([int(name[1:]) for name in names], size), size), [])
 
 
 def _reason(error: Exception) -> str:
@@ -240,7 +240,7 @@ def _reason(error: Exception) -> str:
     words = next((line for line in trace.splitlines() if line and not line.startswith(" ")), "") if quoting else ""
     _, quoting, cause = str(error).rpartition("\nCaused by: ")
     words = words or (cause if quoting else "")
-    return first_line(Exception(words)) if words else first_line(error)
+    return describe_briefly(Exception(words)) if words else describe_briefly(error)
 
 
 def _count(part: Part, start: int) -> Counts:
@@ -250,7 +250,7 @@ def _count(part: Part, start: int) -> Counts:
 def _pick(part: Part, start: int, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
     """Some cells of some rows, by their numbers in the whole table."""
     inside = [row - start for row in rows if start <= row < start + part.count()]
-    return part.picked(names, inside) if inside else []
+    return part.take(names, inside) if inside else []
 
 
 # ---- a folder of Parquet files

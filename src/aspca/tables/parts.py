@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.duckdb_session import first_line
+from aspca.duckdb_session import describe_briefly
 from aspca.linalg.arrays import Floats
 from aspca.tables.arrow_table import ArrowReading, make_untyped
 from aspca.tables.errors import SourceError
@@ -76,14 +76,14 @@ class TableLayout:
     def read(self, number: int, batches: Iterable[Any]) -> Iterator[Part]:
         """The chunks of a part as tables; SourceError in the end if they are not as many rows as they were."""
         found, start = 0, self.start(number)
-        with own_connection() as connection:
-            for chunk in chunks(iter(batches)):
+        with borrow_connection() as connection:
+            for chunk in cut_chunks(iter(batches)):
                 with Part(self, connection, chunk, start + found) as part:
                     yield part
                     found += part.count()
         known = found if self.rows is None else sum(self.rows[number : number + 1])
         if found != known:
-            raise rows_changed_error(self.label, f"part {number} had {known:,} rows and now has {found:,}")
+            raise explain_changed_rows(self.label, f"part {number} had {known:,} rows and now has {found:,}")
 
 
 class Part(Source):
@@ -98,7 +98,7 @@ class Part(Source):
         n_rows = sum(batch.num_rows for batch in batches)
 
         def explain(error: Exception) -> SourceError:
-            return SourceError(f"{layout.label}: rows from {start} on cannot be read ({first_line(error)}).")
+            return SourceError(f"{layout.label}: rows from {start} on cannot be read ({describe_briefly(error)}).")
 
         reading = ArrowReading(layout.label, layout.schema, lambda names: iter(batches), explain, watched=False)
         attach = make_untyped(reading, layout.schema.names).attach
@@ -123,7 +123,7 @@ class Part(Source):
         """Rows, values, and integers beyond float64: of all columns, so that the layout must have them all."""
         return count_cells(self._tables[0], self._types, self._connection)
 
-    def where(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """Rows are called by their numbers in the whole table."""
         return f"{self.description}: row {self.start + row}"
 
@@ -148,7 +148,7 @@ atexit.register(_idle.clear)
 
 
 @contextmanager
-def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
+def borrow_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """DuckDB for one part on a worker: one thread, since the engine has a worker per core, and nothing on disk."""
     owner = connection = None
     with suppress(IndexError):
@@ -164,7 +164,7 @@ def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     _idle.append((os.getpid(), connection))
 
 
-def chunks(batches: Iterator[Any], first: int = CHUNK_ROWS) -> Iterator[list[Any]]:
+def cut_chunks(batches: Iterator[Any], first: int = CHUNK_ROWS) -> Iterator[list[Any]]:
     """Record batches put together or cut, so that a few ten megabytes are worked on at once.
 
     Nothing is read ahead: the first chunk is there as soon as it has `first` rows.
@@ -229,7 +229,7 @@ class Outcome:
             self.error, self.found = error, []
 
 
-def rows_changed_error(label: str, how: str) -> SourceError:
+def explain_changed_rows(label: str, how: str) -> SourceError:
     """The sentence for rows that are not what they were."""
     return SourceError(
         f"{label}: its rows changed between passes ({how}); they must stay as they are, so write them to Parquet, or "
@@ -295,4 +295,5 @@ def refuse_unlike(label: str, before: Outcome, now: Outcome) -> None:
         known = before.sums.setdefault(names, {})
         for number, total in totals.items():
             if known.setdefault(number, total) != total:
-                raise rows_changed_error(label, f"part {number} has other numbers in the columns that were read before")
+                how = f"part {number} has other numbers in the columns that were read before"
+                raise explain_changed_rows(label, how)

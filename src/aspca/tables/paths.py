@@ -18,8 +18,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from aspca.escaping import for_terminal, quoted
-from aspca.masking import looks_like_address, masked
-from aspca.tables.addresses import file_of, is_address, is_postgres
+from aspca.masking import looks_like_address, mask_secrets
+from aspca.tables.addresses import is_address, is_postgres, parse_file_address
 from aspca.tables.errors import SourceError
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
 
@@ -64,10 +64,10 @@ def expand(paths: Sequence[str]) -> list[Given]:
         elif is_address(text) or (looks_like_address(text) and not os.path.lexists(text)):
             if is_postgres(text):
                 raise SourceError(
-                    f"{for_terminal(masked(text))}: a database is read alone, not beside other files or databases; "
-                    "name one."
+                    f"{for_terminal(mask_secrets(text))}: a database is read alone, not beside other files or "
+                    "databases; name one."
                 )
-            path, kind = file_of(text)
+            path, kind = parse_file_address(text)
             if not os.path.exists(path):
                 raise SourceError(
                     f"{for_terminal(text)}: there is no file {for_terminal(path)}; check the path, which begins at the "
@@ -84,7 +84,8 @@ def expand(paths: Sequence[str]) -> list[Given]:
 
 def _matches(text: str) -> list[str]:
     if "\0" in text:
-        raise SourceError(f"{for_terminal(masked(text))}: the path holds a NUL character; give the path of a file.")
+        shown = for_terminal(mask_secrets(text))
+        raise SourceError(f"{shown}: the path holds a NUL character; give the path of a file.")
     # A file of exactly this name wins, so that names with brackets and stars can be read.
     if os.path.lexists(text):
         return [text]
@@ -93,7 +94,7 @@ def _matches(text: str) -> list[str]:
     if not names:
         what = "no file matches this pattern" if glob.has_magic(text) else "there is no such file"
         # Somebody may have meant an address, password and all.
-        raise SourceError(f"{for_terminal(masked(text))}: {what}; check the path.")
+        raise SourceError(f"{for_terminal(mask_secrets(text))}: {what}; check the path.")
     return names
 
 

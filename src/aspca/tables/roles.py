@@ -36,7 +36,7 @@ from aspca.tables.column_checks import (
 from aspca.tables.errors import JobError, Obstacle, RequestError, TableError
 from aspca.tables.keys import find_ids, split_names
 from aspca.tables.memory import MemoryTable
-from aspca.tables.table import Column, Table, column_of, read_cells
+from aspca.tables.table import Column, Table, find_column, read_cells
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def assign_roles(
     ignored = [] if learned is None or (index := _find_index(learned)) is None or index in ids else [index]
     for given, typed in split_names(source, asked.ignore):
         missing = check_name(table, given, "--ignore", typed)
-        if missing is None or (learned is not None and column_of(learned, given) is not None):
+        if missing is None or (learned is not None and find_column(learned, given) is not None):
             ignored.append(given)
         else:
             obstacles.append(missing)
@@ -238,7 +238,7 @@ class _Choice:
 
     def _take_time(self) -> None:
         dates = self._free("date")
-        found = column_of(self._table, dates[0].name) if dates else None
+        found = find_column(self._table, dates[0].name) if dates else None
         if self.time is None and found is not None and found.kind == "date" and not found.n_missing:
             self.time = found.name
             use = "it times the rows (as with --time) and is not used as a feature"
@@ -255,7 +255,7 @@ class _Choice:
             return
         self._texts.pop(found, None)
         use = "it is not used as a feature"
-        if self.name is None and column_of(self._table, found) is not None:
+        if self.name is None and find_column(self._table, found) is not None:
             self.name, use = found, "it names the rows (as with --id) and is not used as a feature"
         self._leave_out(f"Column {found!r} {why}, so {use}; {remedy}.", found)
 
@@ -273,7 +273,7 @@ class _Choice:
         found = found if len(found) < len(self.left) else []
         judged = find_numeric_labels(self._table, [one for one in self._table.columns if one.name in found])
         both = [name for name, several in judged.items() if several] if offered else []
-        both += [name for name in words if offered and column_of(self._table, name) is not None]
+        both += [name for name in words if offered and find_column(self._table, name) is not None]
         if found or words:
             compared, learned = next(iter(both), None), next(iter(found), None)
             self._leave_out(describe_labels([*found, *words], compared=compared, learned=learned), *found)

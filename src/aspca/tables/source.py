@@ -16,8 +16,8 @@ from aspca.escaping import quoted
 from aspca.preparation.cell_format import BadCell, CellFormat
 from aspca.tables.column_notes import explain_text_column
 from aspca.tables.errors import SourceError, enumerated
-from aspca.tables.file_table import NUMERIC_KINDS, FileTable, all_finite_or_missing
-from aspca.tables.table import BATCH_ROWS, Batch, Column, rows_at_once
+from aspca.tables.file_table import NUMERIC_KINDS, FileTable, has_no_infinity
+from aspca.tables.table import BATCH_ROWS, Batch, Column, limit_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,11 +75,11 @@ class Source:
             yield start, table
             start += table.n_rows
 
-    def where(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """`data.csv: row 17 (line 19)` for a row counted from 0 over all files; in its file it counts from 0, too."""
         for start, table in self._by_start():
             if row < start + table.n_rows:
-                return f"{table.label}: {table.where(row - start)}"
+                return f"{table.label}: {table.locate(row - start)}"
         raise IndexError(f"There are {self.count()} rows, so there is no row {row}.")
 
     def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
@@ -89,17 +89,17 @@ class Source:
         for column in self.columns:
             if column.name in wanted and column.kind not in NUMERIC_KINDS:
                 raise _text_error(self._tables, column, self._connection)
-        return self._batches(list(names), rows_at_once(size, len(names)))
+        return self._batches(list(names), limit_rows(size, len(names)))
 
     def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
         for first, table in self._by_start():
             start = first
             for values in table.batches(self._connection, names, size):
                 known = table.kept is not None and table.kept.finite
-                if not known and not all_finite_or_missing(values):
+                if not known and not has_no_infinity(values):
                     row, column = (int(index[0]) for index in np.nonzero(np.isinf(values)))
                     raise SourceError(
-                        f"{self.where(start + row)} has the value {values[row, column]} in column "
+                        f"{self.locate(start + row)} has the value {values[row, column]} in column "
                         f"{quoted(names[column])}; all values must be finite float64 numbers, so correct or remove it."
                     )
                 yield Batch(start, values)
@@ -109,7 +109,7 @@ class Source:
 
     def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
         self._check(names, size)
-        return self._cells(list(names), rows_at_once(size, len(names)))
+        return self._cells(list(names), limit_rows(size, len(names)))
 
     def _cells(self, names: list[str], size: int) -> Iterator[list[tuple[object, ...]]]:
         for table in self._tables:
@@ -117,14 +117,14 @@ class Source:
             yield from table.rows(self._connection, expressions, size)
             table.refuse_changed()
 
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+    def take(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         self._check(names, 1)
         found: list[tuple[object, ...]] = []
         for start, table in self._by_start():
             inside = [row - start for row in rows if start <= row < start + table.n_rows]
             if inside:
                 expressions = [table.columns[table.positions[name]].cell for name in names]
-                found += table.picked(self._connection, expressions, inside)
+                found += table.take(self._connection, expressions, inside)
                 table.refuse_changed()
         return found
 

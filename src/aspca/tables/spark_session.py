@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from aspca.duckdb_session import first_line
+from aspca.duckdb_session import describe_briefly
 from aspca.escaping import quoted
 from aspca.tables.errors import SourceError
 from aspca.writers.scratch import Scratch
@@ -69,8 +69,8 @@ def spark_session(master: str | None) -> Any:
     except Exception as error:
         where = "" if master is None else f" at {quoted(master)}"
         raise SourceError(
-            f"--engine spark: Spark does not start{where} ({type(error).__name__}: {first_line(error)}); it needs Java "
-            "17 or later on the PATH, and whoever --spark-master names must answer."
+            f"--engine spark: Spark does not start{where} ({type(error).__name__}: {describe_briefly(error)}); it "
+            "needs Java 17 or later on the PATH, and whoever --spark-master names must answer."
         ) from error
 
 

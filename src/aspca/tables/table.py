@@ -72,7 +72,7 @@ class Table(Protocol):
     def count(self) -> int:
         """Number of rows."""
 
-    def where(self, row: int) -> str:
+    def locate(self, row: int) -> str:
         """The file and the place in it of a row, counted from 0."""
 
     def batches(self, names: Sequence[str], size: int = ...) -> Iterator[Batch]:
@@ -82,16 +82,16 @@ class Table(Protocol):
     def cells(self, names: Sequence[str], size: int = ...) -> Iterator[list[tuple[object, ...]]]:
         """Columns of any kind as Python values, None where missing, at most `size` rows at a time."""
 
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+    def take(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         """The cells of some rows (numbers, ascending), as `cells` gives them."""
 
 
-def rows_at_once(size: int, n_columns: int) -> int:
+def limit_rows(size: int, n_columns: int) -> int:
     """So many rows, or fewer of many columns."""
     return max(1, min(size, MOST_CELLS // max(1, n_columns)))
 
 
-def column_of(table: Table, name: str) -> Column | None:
+def find_column(table: Table, name: str) -> Column | None:
     """The column of that name, if there is one."""
     return next((column for column in table.columns if column.name == name), None)
 

@@ -29,7 +29,7 @@ BEYOND = "its integers are beyond 2^53, so they are no numbers but names"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
 
-def typed_table(
+def read_typed_table(
     table: FileTable, names: list[str], connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
 ) -> FileTable:
     """`table`, whose columns have types, with columns called c0, c1, ... and their kinds and missing cells.

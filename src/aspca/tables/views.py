@@ -42,8 +42,8 @@ class RowsView:
     def count(self) -> int:
         return len(self.rows)
 
-    def where(self, row: int) -> str:
-        return self.table.where(int(self.rows[row]))
+    def locate(self, row: int) -> str:
+        return self.table.locate(int(self.rows[row]))
 
     def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
         start = 0
@@ -61,8 +61,8 @@ class RowsView:
             if chosen.size:
                 yield [rows[row] for row in chosen.tolist()]
 
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
-        return self.table.picked(names, self.rows[list(rows)].tolist())
+    def take(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        return self.table.take(names, self.rows[list(rows)].tolist())
 
     def _chosen(self, start: int, count: int) -> Ints:
         """Which of so many rows of the whole, from `start` on, are among these."""
@@ -70,6 +70,6 @@ class RowsView:
         return np.asarray(self.rows[first:last] - start)
 
 
-def row_numbers(table: Table, positions: Ints) -> Ints:
+def number_rows(table: Table, positions: Ints) -> Ints:
     """The numbers of the rows at these positions: from 0, over all rows of the source, whatever part a table is."""
     return table.rows[positions] if isinstance(table, RowsView) else positions

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from aspca.duckdb_session import confine, connect, cursor_errors, duckdb_path, first_line, interruptible
+from aspca.duckdb_session import confine, connect, describe_briefly, duckdb_path, get_error_type, run_interruptibly
 from aspca.escaping import for_sql_name, for_sql_text, quoted
 from aspca.writers.fields import TABLE_MARK, Field, Part, WritePart, typed_arrays
 from aspca.writers.inputs import OutputError
@@ -92,10 +92,10 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
     def write(part: Part) -> None:
         columns = typed_arrays(fields, part)
         connection.register("part", {f"c{index}": column for index, column in enumerate(columns)})
-        interruptible(connection, connection.execute, f"INSERT INTO {name} SELECT * FROM part")  # noqa: S608  # quoted
+        run_interruptibly(connection, connection.execute, f"INSERT INTO {name} SELECT * FROM part")  # noqa: S608  # quoted
 
     yield write
-    interruptible(connection, connection.execute, "COMMIT")
+    run_interruptibly(connection, connection.execute, "COMMIT")
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ def _attached(connection: duckdb.DuckDBPyConnection, path: str, scratch: Path, *
                 connection.execute(undo)
         raise
     # Moves what is in the log into the file, for which there may be no room.
-    with contextlib.suppress(cursor_errors()) if log_stays else contextlib.nullcontext():
+    with contextlib.suppress(get_error_type()) if log_stays else contextlib.nullcontext():
         connection.execute("DETACH target")
 
 
@@ -121,14 +121,14 @@ def _in_words(path: str) -> Iterator[None]:
     """DuckDB's errors as those of the file that was named."""
     try:
         yield
-    except cursor_errors() as error:
+    except get_error_type() as error:
         said = str(error)
         if "set lock" in said:
             raise OutputError(f"{path!r}: another program has this database open; close it, or name another.") from None
         for words, number in _FULL.items():
             if words in said:
                 raise OSError(number, os.strerror(number), path) from error
-        raise OSError(f"{path}: DuckDB cannot write it ({first_line(error)}).") from error
+        raise OSError(f"{path}: DuckDB cannot write it ({describe_briefly(error)}).") from error
 
 
 def _refuse_table(connection: duckdb.DuckDBPyConnection, path: str, table: str, *, replace: bool) -> None:
@@ -193,9 +193,9 @@ class DuckDBCsv:
         cursor = self._connection.cursor()
         try:
             cursor.register("part", {f"c{index}": column for index, column in enumerate(columns)})
-            interruptible(cursor, cursor.execute, query)
-        except cursor_errors() as error:
-            why = "there may be no room in it" if type(error).__name__ == "IOException" else first_line(error)
+            run_interruptibly(cursor, cursor.execute, query)
+        except get_error_type() as error:
+            why = "there may be no room in it" if type(error).__name__ == "IOException" else describe_briefly(error)
             raise OSError(
                 f"Writing by way of the temporary folder {str(self._scratch.path.parent)!r} failed, {why}; TMPDIR can "
                 "name another."

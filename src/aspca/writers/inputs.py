@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from aspca.masking import looks_like_address, masked
+from aspca.masking import looks_like_address, mask_secrets
 from aspca.writers.staging import may_be_left_of
 
 # Standard input where something is read, standard output where it is written.
@@ -31,8 +31,8 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None
     """
     if looks_like_address(os.fspath(output)) and not os.path.lexists(output):
         raise OutputError(
-            f"{masked(os.fspath(output))}: this is an address of a database and no path of a file, so it cannot be "
-            "written here; name a file or a folder."
+            f"{mask_secrets(os.fspath(output))}: this is an address of a database and no path of a file, so it cannot "
+            "be written here; name a file or a folder."
         )
     if output == STANDARD_STREAM:
         # What a shell sends to a file (``>> in.csv``) has no name, but the file is the same.

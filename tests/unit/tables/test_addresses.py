@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aspca.masking import masked
+from aspca.masking import mask_secrets
 from aspca.tables import SourceError
-from aspca.tables.addresses import file_of, is_address, is_postgres
+from aspca.tables.addresses import is_address, is_postgres, parse_file_address
 
 SHOWN = {
     "postgresql://host/db": "postgresql://host/db",
@@ -31,15 +31,15 @@ SHOWN = {
 
 @pytest.mark.parametrize(("address", "shown"), SHOWN.items())
 def test_secrets_are_not_shown(address: str, shown: str) -> None:
-    assert masked(address) == shown
-    assert masked(shown) == shown
+    assert mask_secrets(address) == shown
+    assert mask_secrets(shown) == shown
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1).filter(lambda text: "***" not in text))
 def test_no_password_gets_through(password: str) -> None:
     # Marked, or a password such as "h" would be found in the name of the host.
     secret = f"<{password}>"
-    assert secret not in masked(f"postgresql://user:{secret}@host/db")
+    assert secret not in mask_secrets(f"postgresql://user:{secret}@host/db")
 
 
 def test_paths_are_no_addresses() -> None:
@@ -49,8 +49,8 @@ def test_paths_are_no_addresses() -> None:
 
 
 def test_files_at_addresses() -> None:
-    assert file_of("sqlite:///plant.db") == ("plant.db", "sqlite")
-    assert file_of("duckdb:////var/lib/a%20b.db") == ("/var/lib/a b.db", "duckdb")
+    assert parse_file_address("sqlite:///plant.db") == ("plant.db", "sqlite")
+    assert parse_file_address("duckdb:////var/lib/a%20b.db") == ("/var/lib/a b.db", "duckdb")
     for wrong, said in {
         "sqlite://": "must name a file",
         "sqlite:///x.db?mode=rw": "must name a file",
@@ -59,5 +59,5 @@ def test_files_at_addresses() -> None:
         "https://host/x.csv": "addresses of this kind are not read",
     }.items():
         with pytest.raises(SourceError, match=said) as caught:
-            file_of(wrong)
+            parse_file_address(wrong)
         assert "secret" not in str(caught.value)

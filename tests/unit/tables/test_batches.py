@@ -65,8 +65,8 @@ def test_rows_in_order(table: np.ndarray, path: Path, size: int) -> None:
             at += len(rows)
         assert at == source.count() == 2 * len(table)
         assert source.description == "2 files"
-        assert source.where(0) == source.where(len(table)) == f"{path}: row 0 (line 2)"
-        assert source.where(2 * len(table) - 1) == f"{path}: row {len(table) - 1} (line {len(table) + 1})"
+        assert source.locate(0) == source.locate(len(table)) == f"{path}: row 0 (line 2)"
+        assert source.locate(2 * len(table) - 1) == f"{path}: row {len(table) - 1} (line {len(table) + 1})"
 
 
 def test_files_in_any_order_of_columns(tmp_path: Path) -> None:

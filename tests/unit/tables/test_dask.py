@@ -104,8 +104,8 @@ def test_an_index_with_a_name_is_a_column_of_text() -> None:
             ("5", "number"),
             ("id", "text"),
         ]
-        assert table.picked(["id", "5"], [3, 9]) == [("103", 9.0), ("109", 81.0)]
-        assert table.picked(["id"], [4]) == [("104",)]
+        assert table.take(["id", "5"], [3, 9]) == [("103", 9.0), ("109", 81.0)]
+        assert table.take(["id"], [4]) == [("104",)]
     with DaskTable(dd.from_pandas(frame.reset_index(drop=True), npartitions=3), "frame") as table:
         assert [column.name for column in table.columns] == ["x", "5"]
 
@@ -123,7 +123,7 @@ def test_a_worker_that_is_killed_in_a_pass_changes_nothing(client: Any, tmp_path
         return inner(part, start)
 
     with DaskTable(frame, "frame") as table:
-        refuse_other_moments(table.each(task, Moments.merge), rows)
+        refuse_other_moments(table.reduce(task, Moments.merge), rows)
     assert mark.exists()
 
 
@@ -142,11 +142,11 @@ def test_sentences_come_from_the_workers_as_they_were_raised(client: Any) -> Non
 
     with DaskTable(frame, "frame") as table:
         with pytest.raises(UndefinedError, match=r"^frame: row 30 is at fault.$") as caught:
-            table.each(task, max)
+            table.reduce(task, max)
         assert caught.value.column == "a"
         assert caught.value.__cause__ is None
         with pytest.raises(SourceError, match=r"^frame: Dask cannot read .* .KeyError: ") as caught_too:
-            table.each(broken, max)
+            table.reduce(broken, max)
         assert isinstance(caught_too.value.__cause__, KeyError)
 
 
@@ -161,7 +161,7 @@ def test_what_is_named_as_missing_is_missing_in_every_part() -> None:
             (3.0, "y"),
             (None, None),
         ]
-        found = table.each(largest(), max, ["a"])
+        found = table.reduce(largest(), max, ["a"])
     assert found == 3.0
 
 
@@ -182,7 +182,7 @@ def test_an_infinite_value_is_named_by_its_row_in_the_whole() -> None:
     values[73] = np.inf
     frame = in_parts(pd.DataFrame({"a": values}), [slice(0, 50), slice(50, 60), slice(60, 100)])
     with DaskTable(frame, "frame") as table:
-        for read in (lambda: list(table.batches(["a"])), lambda: table.each(moments_of(["a"]), Moments.merge)):
+        for read in (lambda: list(table.batches(["a"])), lambda: table.reduce(moments_of(["a"]), Moments.merge)):
             with pytest.raises(SourceError, match=r"^frame: row 73 has the value inf in column 'a'"):
                 read()
 
@@ -195,11 +195,11 @@ def test_rows_that_change_between_passes_are_refused(change: str) -> None:
     meta = pd.DataFrame({"a": [0.0]}).iloc[:0]
     frame = dd.from_map(lambda k: pd.DataFrame({"a": np.arange(now["rows"]) + now["numbers"]}), [0, 1], meta=meta)
     with DaskTable(frame, "frame") as table:
-        table.each(moments_of(["a"]), Moments.merge)
-        table.each(moments_of(["a"]), Moments.merge)
+        table.reduce(moments_of(["a"]), Moments.merge)
+        table.reduce(moments_of(["a"]), Moments.merge)
         now[change] += 1
         with pytest.raises(SourceError, match="frame: its rows changed between passes"):
-            table.each(moments_of(["a"]), Moments.merge)
+            table.reduce(moments_of(["a"]), Moments.merge)
         if change == "rows":
             with pytest.raises(SourceError, match="frame: its rows changed between passes"):
                 list(table.batches(["a"]))
@@ -220,7 +220,7 @@ def test_the_first_rows_are_there_before_all_are_read() -> None:
         np.testing.assert_array_equal(first.values[:, 0], np.arange(25.0))
         assert set(read) <= set(range(4))
         read.clear()
-        assert table.picked(["a"], [155]) == [(155.0,)]
+        assert table.take(["a"], [155]) == [(155.0,)]
         assert read == [15]
 
 
@@ -233,7 +233,7 @@ def test_judged_rows_are_a_lazy_frame_or_files_of_each_part(tmp_path: Path) -> N
     values = rng.normal(size=500)
     frame = in_parts(pd.DataFrame({"a": values, "b": values}), cuts(rng, 500, 6))
     with DaskTable(frame, "frame") as table:
-        lazy = table.mapped(DOUBLED, doubled, ["a"])
+        lazy = table.map(DOUBLED, doubled, ["a"])
         assert isinstance(lazy, dd.DataFrame)
         found = lazy.compute()
         np.testing.assert_array_equal(found["row"], np.arange(500))
@@ -324,7 +324,7 @@ def test_what_cannot_be_a_table_is_refused() -> None:
         with pytest.raises(SourceError, match="frame: column 'text' holds text, in row 1 for example 't1 ü'"):
             table.batches(["text"])
         with pytest.raises(SourceError, match="frame: there is no column 'x'; the columns are 'offset'"):
-            table.each(lambda part, start: list(part.cells(["x"])), joining(), ["offset"])
+            table.reduce(lambda part, start: list(part.cells(["x"])), joining(), ["offset"])
 
 
 @pytest.mark.usefixtures("here")

@@ -52,7 +52,7 @@ def test_sqlite_cells_keep_what_they_are(tmp_path: Path, read: Callable[..., Any
     assert values[0, 1] == 3.0
     assert math.isnan(values[1, 1])
     with open_source([str(path)]) as source:
-        assert source.where(1) == f"{path}: row 1"
+        assert source.locate(1) == f"{path}: row 1"
         assert [row[0] for rows in source.cells(["code"]) for row in rows] == ["007", "8", "9"]
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["plain.csv"]

@@ -149,7 +149,7 @@ def test_no_number_has_an_underscore(row: int, header: str, ending: str, tmp_pat
     with open_source([str(path)], ReadOptions(header=bool(header))) as source:
         assert [(column.kind, column.n_missing) for column in source.columns] == [("number", 1), ("number", 0)]
         assert source.bad_cells == (BadCell(row, source.columns[0].name, "20_20", "a number"),)
-        assert source.where(row) == f"{path}: row {row} (line {row + 1 + bool(header)})"
+        assert source.locate(row) == f"{path}: row {row} (line {row + 1 + bool(header)})"
         values = np.concatenate([batch.values[:, 0] for batch in source.batches([source.columns[0].name])])
     np.testing.assert_array_equal(values, [np.nan if i == row else i for i in range(3000)])
 
@@ -272,7 +272,7 @@ def test_lines_of_rows(name: str, content: str, lines: list[int], tmp_path: Path
     path.write_text(content, newline="")
     with open_source([str(path)]) as source:
         assert source.count() == len(lines)
-        places = [source.where(row) for row in range(len(lines))]
+        places = [source.locate(row) for row in range(len(lines))]
         assert places == [f"{path}: row {row} (line {line})" for row, line in enumerate(lines)]
         with pytest.raises(IndexError, match=f"There are {len(lines)} rows, so there is no row {len(lines)}"):
-            source.where(len(lines))
+            source.locate(len(lines))

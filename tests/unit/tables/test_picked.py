@@ -30,8 +30,8 @@ def test_the_same_as_of_all(tmp_path: Path, case: str, rows: list[int]) -> None:
     with open_source([str(path)], ReadOptions()) as source:
         names = [column.name for column in source.columns]
         everything = [row for part in source.cells(names) for row in part]
-        assert source.picked(names, rows) == [everything[row] for row in rows]
-        assert source.picked(names[::-1], rows) == [everything[row][::-1] for row in rows]
+        assert source.take(names, rows) == [everything[row] for row in rows]
+        assert source.take(names[::-1], rows) == [everything[row][::-1] for row in rows]
 
 
 def test_of_several_files_and_other_formats(tmp_path: Path) -> None:
@@ -42,9 +42,9 @@ def test_of_several_files_and_other_formats(tmp_path: Path) -> None:
         (tmp_path / name).write_text("a,b\n" + "".join(f"{k},{k}\n" for k in range(start, start + 100)))
     pq.write_table(pa.table({"a": list(range(200)), "b": [f"x{k}" for k in range(200)]}), tmp_path / "t.parquet")
     with open_source([str(tmp_path / "*.csv")]) as source:
-        assert source.picked(["a"], [0, 99, 100, 199]) == [("0",), ("99",), ("100",), ("199",)]
+        assert source.take(["a"], [0, 99, 100, 199]) == [("0",), ("99",), ("100",), ("199",)]
     with open_source([str(tmp_path / "t.parquet")]) as source:
-        assert source.picked(["b", "a"], [7, 150]) == [("x7", 7), ("x150", 150)]
+        assert source.take(["b", "a"], [7, 150]) == [("x7", 7), ("x150", 150)]
 
 
 def test_lines_are_picked_where_they_are_rows(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_tables_views_queries_and_the_only_table(postgres: Cluster) -> None:
     write_postgres(alone, "only", pa.schema([("x", pa.int64())]), [pa.record_batch({"x": [3]})])
     with open_postgres(alone, ReadOptions()) as source:
         assert numbers(source, ["x"]).tolist() == [[3.0]]
-        assert source.where(0).endswith("/alone, table 'only': row 0")
+        assert source.locate(0).endswith("/alone, table 'only': row 0")
     # libpq's other form of an address.
     with open_postgres(postgres.pairs.replace("=postgres", "=alone"), ReadOptions()) as source:
         assert "password=***" in source.description
@@ -159,7 +159,7 @@ def test_passes_are_the_same_whichever_columns_they_ask_for(readings: Cluster) -
         beside = source.cells(["key"], 30000)
         for batch in source.batches(["id"], 30000):
             assert [f"k{int(number)}" for number in batch.values[:, 0]] == [cell for (cell,) in next(beside)]
-        assert source.picked(["key"], [0, 199_999]) == [(f"k{int(both[0, 0])}",), (f"k{int(both[-1, 0])}",)]
+        assert source.take(["key"], [0, 199_999]) == [(f"k{int(both[0, 0])}",), (f"k{int(both[-1, 0])}",)]
 
 
 def test_rows_that_change_between_passes_do_not_matter(postgres: Cluster) -> None:
@@ -263,7 +263,7 @@ def test_no_way_in_is_one_sentence_that_keeps_every_secret(postgres: Cluster) ->
 
 def test_nothing_that_a_source_says_holds_the_password(readings: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(readings, table="readings") as source:
-        said = f"{source!r} {source.description} {source.remarks} {source.columns} {source.where(3)}"
+        said = f"{source!r} {source.description} {source.remarks} {source.columns} {source.locate(3)}"
         assert readings.password not in said
         assert quote(readings.password, safe="") not in said
         assert source.description == f"postgresql://aspca:***@127.0.0.1:{readings.port}/postgres, table 'readings'"

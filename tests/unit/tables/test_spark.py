@@ -195,7 +195,7 @@ def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> 
     frame = in_parts(spark, numbers(rows), cuts(np.random.default_rng(0), 2000, 4), before)
     with SparkTable(frame, "frame") as table:
         (tmp_path / "begin").touch()
-        refuse_other_moments(table.each(moments_of(list("abc")), Moments.merge), rows)
+        refuse_other_moments(table.reduce(moments_of(list("abc")), Moments.merge), rows)
         assert len(os.listdir(tmp_path)) == 3
         for left in tmp_path.iterdir():
             left.unlink()
@@ -222,11 +222,11 @@ def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
 
     with SparkTable(frame, "frame") as table:
         with pytest.raises(SourceError, match=r"^frame: Spark cannot read or pass over the rows") as caught:
-            table.each(broken, max)
+            table.reduce(broken, max)
         assert "\n" not in str(caught.value)
         assert "KeyError" in str(caught.value)
         with pytest.raises(UndefinedError, match=r"^frame: row 0 is at fault.$") as told:
-            table.each(task, max)
+            table.reduce(task, max)
         assert (told.value.column, told.value.__cause__) == ("a", None)
 
 
@@ -243,10 +243,10 @@ def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path)
 
     frame = spark.range(0, 2, 1, 2).mapInArrow(rows, "a double")
     with SparkTable(frame, "frame") as table:
-        table.each(moments_of(["a"]), Moments.merge)
+        table.reduce(moments_of(["a"]), Moments.merge)
         (tmp_path / "changed").touch()
         with pytest.raises(SourceError, match="frame: its rows changed between passes"):
-            table.each(moments_of(["a"]), Moments.merge)
+            table.reduce(moments_of(["a"]), Moments.merge)
 
 
 def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: 
     with SparkTable(
         in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame"
     ) as table:
-        lazy = table.mapped(DOUBLED, doubling(), ["a"])
+        lazy = table.map(DOUBLED, doubling(), ["a"])
         assert lazy.columns == ["row", "twice"]
         found = lazy.toArrow()
         with pytest.raises(ValueError, match=r"^Row 100 is at fault.$"):

@@ -161,7 +161,7 @@ def test_rows_are_found_by_their_line_in_the_sheet(tmp_path: Path) -> None:
     sheet.save(tmp_path / "below.xlsx")
     with open_source([str(tmp_path / "below.xlsx")]) as source:
         assert [column.name for column in source.columns] == ["a", "b"]
-        assert [source.where(row) for row in (0, 1)] == [
+        assert [source.locate(row) for row in (0, 1)] == [
             f"{tmp_path / 'below.xlsx'}: row 0 (line 5)",
             f"{tmp_path / 'below.xlsx'}: row 1 (line 8)",
         ]

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
-from aspca.duckdb_session import awaited, cancelled_by
+from aspca.duckdb_session import await_call, cancelling
 from aspca.escaping import for_terminal
-from aspca.masking import hidden_in, masked
+from aspca.masking import find_secrets, mask_secrets
 from aspca.tables.errors import SourceError
 from aspca.writers.inputs import OutputError
 
@@ -93,7 +93,7 @@ def lock_timeout(seconds: int) -> str:
     return f"SELECT set_config('lock_timeout', '{seconds}s', true) WHERE current_setting('lock_timeout') = '0'"
 
 
-def adbc_module(label: str) -> ModuleType:
+def load_adbc(label: str) -> ModuleType:
     """The driver; SourceError where it is not installed."""
     refuse_small_address_space(LEAST_WITH_ARROW)
     try:
@@ -107,23 +107,23 @@ def adbc_module(label: str) -> ModuleType:
 
 def connect(address: str, label: str) -> Any:
     """A connection of the driver; SourceError where there is no driver, or none can be made."""
-    adbc = adbc_module(label)
-    return run_explained(lambda: adbc.connect(address), lambda error: connecting_error(label, error))
+    adbc = load_adbc(label)
+    return run_explained(lambda: adbc.connect(address), lambda error: explain_connecting_error(label, error))
 
 
 def shown(address: str) -> str:
     """An address as sentences show it."""
-    return for_terminal(masked(address))
+    return for_terminal(mask_secrets(address))
 
 
-def connecting_error(label: str, error: Exception) -> SourceError:
+def explain_connecting_error(label: str, error: Exception) -> SourceError:
     """The sentence for a connection that cannot be made; of libpq's own words nothing, for they repeat addresses."""
     text = str(error)
     why = next((words for pattern, words in _CONNECTING if re.search(pattern, text, re.IGNORECASE)), None)
     return SourceError(f"{label}: {why or 'no connection can be made; check the address and the server'}.")
 
 
-def server_error(label: str, error: Exception, address: str, lost: str = LOST) -> SourceError:
+def explain_server_error(label: str, error: Exception, address: str, lost: str = LOST) -> SourceError:
     """The sentence for a statement that failed, or for a connection that broke."""
     state = getattr(error, "sqlstate", None) or _state_by_words(str(error))
     if state in _LOST_STATES or (not state and _LOST.search(str(error))):
@@ -147,13 +147,13 @@ def _first_words(error: Exception, address: str) -> str:
     message = raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)
     found = _MESSAGE.search(str(error))
     text = for_terminal(message or (found[1] if found else "")).strip().rstrip(".")
-    return "" if any(secret in text for secret in secrets_of(address)) else text[:LONGEST]
+    return "" if any(secret in text for secret in list_secrets(address)) else text[:LONGEST]
 
 
-def secrets_of(address: str) -> set[str]:
+def list_secrets(address: str) -> set[str]:
     """What an address hides, and the password of the environment."""
     password = os.environ.get("PGPASSWORD", "")
-    return hidden_in(address) | ({password} if password else set())
+    return find_secrets(address) | ({password} if password else set())
 
 
 def run_explained(
@@ -167,8 +167,8 @@ def run_explained(
     """
     try:
         if threading.current_thread() is threading.main_thread():
-            return awaited(work, cancel)
-        with cancelled_by(cancel):
+            return await_call(work, cancel)
+        with cancelling(cancel):
             return work()
     except (SourceError, OutputError) as error:
         problem: BaseException = error

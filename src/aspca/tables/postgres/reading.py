@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from aspca.escaping import for_sql_name, quoted
-from aspca.tables.arrow_table import ArrowReading, open_arrow, pyarrow, refuse_repeated
+from aspca.tables.arrow_table import ArrowReading, load_pyarrow, open_arrow, refuse_repeated
 from aspca.tables.errors import SourceError
 from aspca.tables.postgres.errors import shown
 from aspca.tables.postgres.snapshot import Snapshot
@@ -120,7 +120,7 @@ def _read_relation(snapshot: Snapshot, relation: Relation, columns: Mapping[str,
             )
         counted.append(n_rows)
 
-    pa = pyarrow(label)
+    pa = load_pyarrow(label)
     # Without what the driver notes beside the types.
     schema = pa.schema([pa.field(field.name, field.type) for field in snapshot.schema(select(columns), label)])
     return ArrowReading(

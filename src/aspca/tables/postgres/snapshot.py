@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from aspca.escaping import for_sql_text
 from aspca.tables.errors import SourceError
-from aspca.tables.postgres.errors import LOST, connect, lock_timeout, run_explained, server_error
+from aspca.tables.postgres.errors import LOST, connect, explain_server_error, lock_timeout, run_explained
 
 # Rows come by COPY, in record batches of about so many bytes: 100,000 rows of five numbers.
 BATCH_BYTES = 4 * 2**20
@@ -108,7 +108,7 @@ class Snapshot:
 
     def explained(self, error: Exception, label: str | None = None) -> SourceError:
         """The sentence for what went wrong."""
-        return server_error(label or self._label, error, self._address, LOST)
+        return explain_server_error(label or self._label, error, self._address, LOST)
 
     def close(self) -> None:
         """Let the server forget the snapshot; readers under way fail."""

@@ -8,9 +8,9 @@ from secrets import token_hex
 from typing import Any
 
 from aspca.escaping import for_sql_name, for_sql_text, quoted
-from aspca.tables.arrow_table import pyarrow
+from aspca.tables.arrow_table import load_pyarrow
 from aspca.tables.errors import SourceError
-from aspca.tables.postgres.errors import connect, lock_timeout, run_explained, server_error, shown
+from aspca.tables.postgres.errors import connect, explain_server_error, lock_timeout, run_explained, shown
 from aspca.writers.fields import TABLE_MARK
 from aspca.writers.inputs import OutputError
 
@@ -56,11 +56,11 @@ def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any]
             failed.append(error)
             raise
 
-    reader = pyarrow(label).RecordBatchReader.from_batches(schema, counted())
+    reader = load_pyarrow(label).RecordBatchReader.from_batches(schema, counted())
     try:
         run_explained(
             lambda: _write(connection, table, reader, replace, label),
-            lambda error: failed[0] if failed else server_error(label, error, address, LOST),
+            lambda error: failed[0] if failed else explain_server_error(label, error, address, LOST),
             connection.adbc_cancel,
         )
     except BaseException:
@@ -132,7 +132,7 @@ def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
             return bool(cursor.fetchone()[0])
 
     try:
-        held = run_explained(asked, lambda error: server_error(label, error, address), connection.adbc_cancel)
+        held = run_explained(asked, lambda error: explain_server_error(label, error, address), connection.adbc_cancel)
     finally:
         with suppress(Exception):
             connection.close()
