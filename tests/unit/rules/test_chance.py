@@ -70,14 +70,6 @@ def test_unrelated_columns_have_no_relation(law: str, n: int, p: int) -> None:
     assert sum(bool(found) for found in draws) <= 1
 
 
-def test_what_the_test_without_its_care_would_claim() -> None:
-    """The twins of the laws above: the same columns as if they were Gaussian, continuous and independent."""
-    rng = np.random.default_rng(0)
-    slow = np.cumsum(rng.normal(size=(200, 10)), axis=0)
-    space = space_of(slow)
-    careless = ScaledSpace.of(Moments.from_array(slow), "maxabs", space.features)
-    assert relations(beyond_chance(readable_table(careless, count_relations(space.covariance)), careless))
-    assert not relations(claimed(slow))
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.001, 0.1])
