@@ -6,9 +6,9 @@ identities are found in any order of rows and columns, any unit and any sign.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -46,10 +46,6 @@ from aspca.preparation.feature import Feature
 
 # Proposals tried of one length, short numbers of columns first.
 _MOST = 300
-# A column is negative if this share of it is.
-_ONE_SIDE = 0.9
-# Rounding may move a fitted power by this.
-_NEAR = 0.1
 # Up to this length the simplest of all proposals goes first; longer ones are tried as they come, since what follows
 # from others is soon told.
 _TOGETHER = 3
@@ -63,12 +59,18 @@ _IMPLIED_EXACTLY = 1e-6
 _CERTAIN = 0.98
 
 
-class _Option(NamedTuple):
-    """A candidate with its numbers: how long these are, and which rows satisfy it."""
+# A candidate, and the rows that it was found in; None: its numbers are known.
+_Proposal = tuple[Candidate, Ints | None]
+_Proposals = dict[tuple[int, ...], _Proposal]
+
+
+class Option(NamedTuple):
+    """A candidate with its numbers."""
 
     candidate: Candidate
-    complexity: int
-    counted: Count
+    complexity: int  # How long these are.
+    counted: Count  # Which rows satisfy it.
+    partial: bool = False  # The rows that violate it have a pattern.
 
     @property
     def effort(self) -> tuple[int, int, int]:
@@ -76,13 +78,9 @@ class _Option(NamedTuple):
         curves = sum(name != "x" for name in self.candidate.functions)
         return self.counted.tier, self.complexity + curves, count_signs(self.candidate)
 
-
-class _Found(NamedTuple):
-    """What was accepted; partial: the rows that violate it have a pattern."""
-
-    candidate: Candidate
-    counted: Count
-    partial: bool
+    @property
+    def exact(self) -> bool:
+        return self.counted.tier == FLOATS
 
     @property
     def certain(self) -> bool:
@@ -93,24 +91,24 @@ class Search:
     """The search in a sample, in an order of rows and columns of its own."""
 
     def __init__(self, sampled: Floats, hashes: RowHash, features: tuple[Feature, ...]) -> None:
-        self.found: list[_Found] = []
+        self.found: list[Option] = []
         self.unsearched: tuple[str, ...] = ()
         self._order = _column_order(sampled, hashes, features)
         values = sampled[:, self._order]
-        # Columns of negative values are turned: they have logarithms then.
+        # Columns of which nine tenths are negative are turned: they have logarithms then.
         with np.errstate(invalid="ignore"):
             below, above = (values < 0.0).sum(axis=0), (values > 0.0).sum(axis=0)
-        self._signs = np.where(below > _ONE_SIDE * (below + above), -1.0, 1.0)
+        self._signs = np.where(below > 0.9 * (below + above), -1.0, 1.0)
         by_name = np.argsort([features[j].name for j in self._order], kind="stable")
         ranks = np.empty(len(features), dtype=np.intp)
         ranks[by_name] = np.arange(len(features))
         self._sample = Sample.of(values * self._signs, ranks)
         self._rng = np.random.default_rng(0)
-        self._partners: list[tuple[int, int]] = []
+        self._copies: list[tuple[int, ...]] = []
         self._p = len(features)
         self._logs = np.array([features[j].kind == "log" for j in self._order], dtype=np.bool_)
-        self._basis = np.zeros((0, len(LIFTS) * self._p))
-        self._exact_basis = self._basis
+        # What is known, and what is known exactly.
+        self._bases = [np.zeros((0, len(LIFTS) * self._p))] * 2
         with np.errstate(all="ignore"):
             scales = [_deviations(lift(f, self._sample.X)) for f in LIFTS]
         self._scale = np.concatenate(scales).clip(1e-100, 1e100)
@@ -125,41 +123,43 @@ class Search:
         varying = np.flatnonzero([np.unique(column[~np.isnan(column)]).size > 1 for column in X.T])
         if varying.size < 2:
             return
-        self._known_already(given)
+        self._extend_by(given)
         wide = varying.size > _MOST_COLUMNS
         lifted = Lifted.of(self._sample, varying, curves=not wide)
         self._accept_pairs(lifted)
         drawer = Drawer(lifted, self._rng)
-        self._partners = self._copies()
-        families = [lifted.places(name, {one for one, _ in self._partners}) for name in ("x", "log")]
+        # Columns that are linear functions of one other, to the last digits, and that: what is so to rounding only may
+        # have a third column in it.
+        pairs = [one.candidate for one in self.found if one.certain and one.exact and len(one.candidate.columns) == 2]
+        self._copies = [c.columns[:2] for c in pairs if c.functions == ("x", "x") and not c.product]
+        families = [lifted.places(name, {one for one, _ in self._copies}) for name in ("x", "log")]
         if wide:
+            families = []
             self.unsearched = (
                 f"Of {varying.size:,} columns only pairs in proportion and products of two were searched for exact "
                 f"relations: sums of several columns and curves take at most {_MOST_COLUMNS} columns.",
             )
-        proposals: dict[tuple[int, ...], tuple[Candidate, Ints | None]] = {}
+        proposals: _Proposals = {}
+
+        def propose(draws: Iterator[Draw], among: Callable[[Draw], Iterable[Ints]]) -> None:
+            for draw in draws:
+                for places in among(draw):
+                    proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
+
         only_varying = np.full(X.shape, np.nan)
         only_varying[:, varying] = X[:, varying]
         for z, x, y in propose_products(only_varying, self._rng):
-            if x == y:
-                candidate = Candidate((z, x), ("x", "square"), np.ones(1), 0.0)
-            else:
-                candidate = Candidate((z, x, y), ("x", "x", "x"), np.ones(2), 1.0, product=True)
-            proposals[z, x, y] = candidate, None
+            square = Candidate((z, x), ("x", "square"), np.ones(1), 0.0)
+            product = Candidate((z, x, y), ("x", "x", "x"), np.ones(2), 1.0, product=True)
+            proposals[z, x, y] = square if x == y else product, None
         broken = self._broken()
-        for family in families if not wide else ():
-            for draw in drawer.draws(family, 15, 16 if family.size <= 80 else 6, broken):
-                for places in propose_triples(draw):
-                    proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
+        for family in families:
+            propose(drawer.draws(family, 15, 16 if family.size <= 80 else 6, broken), propose_triples)
         self._accept_all(proposals.values())
-        for family in (*families, np.concatenate(families)) if not wide else ():
-            proposals, broken = {}, self._broken()
-            q = family.size
-            for draw in chain(
-                drawer.draws(family, int(1.2 * q) + 12, 14, broken), drawer.draws(family, 2 * q + 30, 4, broken)
-            ):
-                for places in self._circuits(lifted, draw):
-                    proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
+        for family in (*families, np.concatenate(families)) if families else ():
+            proposals, broken, q = {}, self._broken(), family.size
+            for many, times in ((int(1.2 * q) + 12, 14), (2 * q + 30, 4)):
+                propose(drawer.draws(family, many, times, broken), partial(self._circuits, lifted))
             self._accept_all(proposals.values())
         self._drop_implied(given)
 
@@ -168,21 +168,20 @@ class Search:
         pair."""
         found = sorted(self.found, key=lambda one: one.counted.tier)
         self.found = []
-        self._basis = self._exact_basis = np.zeros((0, self._basis.shape[1]))
-        self._known_already(given)
+        self._bases = [basis[:0] for basis in self._bases]
+        self._extend_by(given)
         for one in found:
-            exact = one.counted.tier == FLOATS
-            if not self._is_implied(one.candidate, exact=exact):
+            if not self._is_implied(one.candidate, exact=one.exact):
                 self.found.append(one)
-                self._extend_basis(one.candidate, exact=exact)
+                self._extend_bases(one.candidate, exact=one.exact)
 
-    def _known_already(self, given: Sequence[Formula]) -> None:
+    def _extend_by(self, given: Sequence[Formula]) -> None:
         """What the user gave is not found again."""
         places = np.argsort(self._order).tolist()
         for formula in given:
             candidate = candidate_of(turn(formula.with_columns(places), self._signs))
             if candidate is not None:
-                self._extend_basis(candidate, exact=True)
+                self._extend_bases(candidate, exact=True)
 
     def _circuits(self, lifted: Lifted, draw: Draw) -> Iterable[Ints]:
         names = list(LIFTS)
@@ -204,13 +203,6 @@ class Search:
                 broken |= one.counted.broken
         return broken
 
-    def _copies(self) -> list[tuple[int, int]]:
-        """Columns that are linear functions of one other, to the last digits, and that: what is so to rounding only may
-        have a third column in it."""
-        exact = [one for one in self.found if one.certain and one.counted.tier == FLOATS]
-        pairs = [one.candidate for one in exact if len(one.candidate.columns) == 2]
-        return [(c.columns[0], c.columns[1]) for c in pairs if c.functions == ("x", "x") and not c.product]
-
     def _accept_pairs(self, lifted: Lifted) -> None:
         proposals = []
         for (i, j), (misfit, rows) in propose_pairs(lifted, self._rng).items():
@@ -222,9 +214,9 @@ class Search:
         proposals.sort(key=lambda proposal: (proposal[0] > 1e-9, proposal[1].columns))
         self._accept_all([(candidate, rows) for _, candidate, rows in proposals])
 
-    def _accept_all(self, proposals: Iterable[tuple[Candidate, Ints | None]]) -> None:
+    def _accept_all(self, proposals: Iterable[_Proposal]) -> None:
         """Accept proposals, those of few columns first; of one length the most exact, then the simplest."""
-        by_length: dict[int, dict[frozenset[int], list[tuple[Candidate, Ints | None]]]] = {}
+        by_length: dict[int, dict[frozenset[int], list[_Proposal]]] = {}
         for candidate, rows in proposals:
             columns = frozenset(candidate.columns)
             if len(columns) == len(candidate.columns):
@@ -232,7 +224,7 @@ class Search:
         for length, groups in sorted(by_length.items()):
             options = []
             for columns, several in list(groups.items())[:_MOST]:
-                if not self._has(columns):
+                if all(frozenset(one.candidate.columns) != columns for one in self.found):
                     settled = [self._settled(one, rows) for one, rows in several for one in self._variants(one)]
                     options.append(list(filter(None, settled)))
                 if length > _TOGETHER:
@@ -243,16 +235,17 @@ class Search:
     def _variants(self, candidate: Candidate) -> Iterator[Candidate]:
         """The candidate, and with a copy in place of a column: what is simplest is taken."""
         yield candidate
-        for copy, column in self._partners:
+        for copy, column in self._copies:
             if column in candidate.columns and copy not in candidate.columns:
                 yield replace(candidate, columns=tuple(copy if j == column else j for j in candidate.columns))
 
-    def _settled(self, candidate: Candidate, rows: Ints | None) -> _Option | None:
+    def _settled(self, candidate: Candidate, rows: Ints | None) -> Option | None:
         if rows is None:
             settled: tuple[Candidate, int] | None = (orient(candidate, self._sample), 0)
         else:
             first = fit(candidate, self._sample, rows)
-            if first is None or not self._has_simple_powers(first, _NEAR):
+            # Rounding may move a fitted power a little.
+            if first is None or not self._has_simple_powers(first, 0.1):
                 return None
             drawn = self._sample.X[rows]
             exact = bool((np.abs(first.formula.residual(drawn)) <= 1e2 * first.formula.noise(drawn)).mean() > 0.5)
@@ -262,9 +255,9 @@ class Search:
         if settled is None or not self._has_simple_powers(settled[0], 1e-9):
             return None
         counted = count(settled[0].formula, self._sample.cells)
-        return _Option(*settled, counted) if counted.share >= SHARE else None
+        return Option(*settled, counted) if counted.share >= SHARE else None
 
-    def _accept_options(self, options: list[list[_Option]]) -> None:
+    def _accept_options(self, options: list[list[Option]]) -> None:
         """Of each set of columns at most one writing: what most rows satisfy, most exactly, then the simplest.
 
         Simple relations go first: others may follow from them.
@@ -275,28 +268,26 @@ class Search:
             if any(is_tighter_than_rounding(one.candidate, one.counted, self._sample) for one in several):
                 continue
             for option in several:
-                if self._is_implied(option.candidate, exact=option.counted.tier == FLOATS):
+                if self._is_implied(option.candidate, exact=option.exact):
                     # How these columns are related is known; what is left are other writings of it.
                     break
-                if self._is_new(option) and is_credible(*option, self._sample, self._rng):
-                    self._take(option)
+                if self._is_new(option) and is_credible(*option[:3], self._sample, self._rng):
+                    cells, counted = self._sample.cells, option.counted
+                    if counted.broken.any():
+                        formula, kept = option.candidate.formula, cells.X[counted.kept]
+                        pattern = pattern_of(formula, counted.share, cells.only(counted.broken), kept)
+                        option = option._replace(partial=pattern is not None)
+                    self.found.append(option)
+                    self._extend_bases(option.candidate, exact=option.exact)
                     break
 
-    def _take(self, option: _Option) -> None:
-        cells, counted = self._sample.cells, option.counted
-        partial = False
-        if counted.broken.any():
-            broken, kept = cells.only(counted.broken), cells.X[counted.kept]
-            partial = pattern_of(option.candidate.formula, counted.share, broken, kept) is not None
-        self.found.append(_Found(option.candidate, counted, partial))
-        self._extend_basis(option.candidate, exact=counted.tier == FLOATS)
-
-    def _is_new(self, option: _Option) -> bool:
+    def _is_new(self, option: Option) -> bool:
         """Whether it does not follow from what is known; what is not short may be an approximation of that."""
-        candidate = option.candidate
-        if self._holds_known(candidate, option.counted.tier):
+        # Where some of its terms are related by themselves, as exactly, it is not as short as it could be.
+        places = np.flatnonzero(option.candidate.vectors(self._p)[0])
+        if len(places) > 2 and self._n_known(places, option.counted.tier) > 0:
             return False
-        return option.complexity <= SHORT or not self._determines(candidate.columns)
+        return option.complexity <= SHORT or not self._determines(option.candidate.columns)
 
     def _has_simple_powers(self, candidate: Candidate, near: float) -> bool:
         """Whether a product of three columns or more, or a sum of features that are logarithms, has powers near those
@@ -306,14 +297,6 @@ class Search:
         halves = 2.0 * candidate.coefficients
         simple = (np.abs(halves - np.rint(halves)) <= near) & (np.rint(np.abs(halves)) <= 8.0)
         return not product or len(candidate.columns) < 3 or bool(simple.all())
-
-    def _has(self, columns: frozenset[int]) -> bool:
-        return any(frozenset(one.candidate.columns) == columns for one in self.found)
-
-    def _holds_known(self, candidate: Candidate, tier: int) -> bool:
-        """Whether some of its terms are related by themselves, as exactly: then it is not as short as it could be."""
-        places = np.flatnonzero(candidate.vectors(self._p)[0])
-        return len(places) > 2 and self._n_known(places, tier) > 0
 
     def _n_known(self, places: Ints, tier: int) -> int:
         """How many relations among these lifted columns are known, as exactly as this or more."""
@@ -327,18 +310,17 @@ class Search:
 
     def _is_implied(self, candidate: Candidate, *, exact: bool) -> bool:
         """Whether it is made up of others; what is exact, of exact ones only."""
-        basis, least = (self._exact_basis, _IMPLIED_EXACTLY) if exact else (self._basis, _IMPLIED)
+        basis, least = self._bases[exact], _IMPLIED_EXACTLY if exact else _IMPLIED
         if not len(basis):
             return False
         vectors = candidate.vectors(self._p) * self._scale
         rest = vectors - vectors @ basis.T @ basis
         return bool((np.linalg.norm(rest, axis=1) < least * np.linalg.norm(vectors, axis=1)).any())
 
-    def _extend_basis(self, candidate: Candidate, *, exact: bool) -> None:
+    def _extend_bases(self, candidate: Candidate, *, exact: bool) -> None:
         vectors = candidate.vectors(self._p) * self._scale
-        self._basis = _extended(self._basis, vectors)
-        if exact:
-            self._exact_basis = _extended(self._exact_basis, vectors)
+        for k in range(1 + exact):
+            self._bases[k] = _extended(self._bases[k], vectors)
 
     def _determines(self, columns: Sequence[int]) -> bool:
         """Whether identities found so far give one of these columns from the others."""

@@ -70,8 +70,6 @@ def test_unrelated_columns_have_no_relation(law: str, n: int, p: int) -> None:
     assert sum(bool(found) for found in draws) <= 1
 
 
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.001, 0.1])
 def test_a_relation_is_claimed_from_three_rows_a_column_on(noise: float) -> None:
     for seed in range(5):
