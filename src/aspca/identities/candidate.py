@@ -398,7 +398,7 @@ def candidate_of(formula: Formula) -> Candidate | None:
     if formula.condition is not None or len(formula.left.factors) != 1:
         return None
     left, terms = formula.left.factors[0], formula.terms
-    if formula.constant == 0.0 and len(terms) == 1 and left[1:3] == LIFTS["x"]:
+    if formula.is_product and left[1:3] == LIFTS["x"]:
         factors = terms[0].factors
         if all(factor.function == "x" for factor in factors):
             columns = (left.column, *(factor.column for factor in factors))

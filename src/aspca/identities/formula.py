@@ -137,6 +137,11 @@ class Formula:
         return self.left, *self.terms
 
     @property
+    def is_product(self) -> bool:
+        """Whether the right side is one product."""
+        return self.constant == 0.0 and len(self.terms) == 1
+
+    @property
     def is_sum(self) -> bool:
         """Whether its terms are columns as they are."""
         return all(
