@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aspca.escaping import for_picture
-from aspca.linalg.arrays import Bools, Floats
+from aspca.findings.explanation import Explanation
+from aspca.linalg.arrays import Floats
 from aspca.plots.canvas import (
     ANOMALY,
     LINE,
@@ -108,19 +109,13 @@ class HeatmapDisplay(Display):
 
     Drawn are `mesh_` (QuadMesh), whose array holds shares of the row's score, masked below one percent, its
     `colorbar_`, and of all columns those at the positions `columns_`; where there are others, one more column holds
-    their sum, and the last one holds `outside`.
+    their sum, and by rules the last one holds what lies outside of them, where anything can.
     """
 
-    contributions: Floats  # (r, c), non-negative
-    rows: Sequence[str]
-    columns: Sequence[str]  # names of features, or texts of rules
+    explanation: Explanation  # of the rows drawn, anomalies first
     by: str = "features"  # or rules: what the columns are
-    outside: Floats | None = None  # (r,) parts of the scores outside the columns: with them rows sum to the scores
-    anomalies: Bools | None = None  # (r,), which come first; None: not known
     n_anomalies: int = 0  # in all
     n_explained: int = 0  # rows in all
-    threshold: float | None = None
-    names: Sequence[str] = ()  # of all features, which texts of rules are made of
 
     @classmethod
     def from_estimator(
@@ -157,30 +152,24 @@ class HeatmapDisplay(Display):
         first = np.zeros(len(why), dtype=np.bool_) if known is None else known
         order = np.lexsort((-why.scores, ~first))
         most = (min(int(first.sum()), 25) or 5) if n_rows is None else check_count(n_rows, "n_rows")
-        n_explained, n_anomalies = len(why), int(first.sum())
         # Of many rows only those that are drawn are split over features.
-        why = why[order[:most]]
-        parts, columns, outside = why.feature_contributions, list(why.names), None
-        if by == "rules":
-            parts = why.rule_contributions
-            columns = [f"{i}:  {rule}" for i, rule in enumerate(why.rules)]
-            outside = why.outside if why.model.evidence is not None else None
-        rows, anomalies = [str(name) for name in why.index], why.judgement.anomalies
-        told = (n_anomalies, n_explained, why.threshold, why.names)
-        return cls(parts, rows, columns, by, outside, anomalies, *told).plot(ax, n_columns=n_columns)
+        return cls(why[order[:most]], by, int(first.sum()), len(why)).plot(ax, n_columns=n_columns)
 
     def plot(self, ax: Axes | None = None, *, n_columns: int = 45) -> Self:
         """Draw at most `n_columns`, the largest, in their own order, and the sum of the others."""
         from matplotlib.colors import Normalize
 
-        beyond = np.zeros(len(self.rows)) if self.outside is None else self.outside
-        scores = self.contributions.sum(axis=1) + beyond
+        why = self.explanation
+        parts, beyond = why.feature_contributions, None
+        if self.by == "rules":
+            parts, beyond = why.rule_contributions, why.outside if why.model.evidence is not None else None
+        scores = parts.sum(axis=1) + (0.0 if beyond is None else beyond)
         divisors = np.where(scores > 0, scores, 1.0)
-        shares = self.contributions / divisors[:, None]
+        shares = parts / divisors[:, None]
         largest = np.argsort(-shares.sum(axis=0), kind="stable")[: check_count(n_columns, "n_columns")]
         seen = np.sort(largest[(shares[:, largest] >= _LEAST_SHARE).any(axis=0)])
         self.columns_ = seen if seen.size else largest[:1]
-        left_out = len(self.columns) - self.columns_.size
+        left_out = shares.shape[1] - self.columns_.size
         columns = self._label_columns(ax)
         drawn = shares[:, self.columns_]
         # What is no single column stands apart, behind a line.
@@ -189,13 +178,13 @@ class HeatmapDisplay(Display):
             drawn = np.column_stack([drawn, np.delete(shares, self.columns_, axis=1).sum(axis=1)])
             what = "other" if self.by == "features" else "other rule"
             columns.append(f"{left_out} {what}s" if left_out > 1 else f"1 {what}")
-        if self.outside is not None:
+        if beyond is not None:
             drawn = np.column_stack([drawn, beyond / divisors])
             columns.append(OUTSIDE_THE_RULES)
         drawn = np.where(drawn >= _LEAST_SHARE, drawn, 0.0)
         rows = [
-            f"{for_picture(shorten(row, 22))}  ({write_number(float(score))})"
-            for row, score in zip(self.rows, scores, strict=True)
+            f"{for_picture(shorten(str(row), 22))}  ({write_number(float(score))})"
+            for row, score in zip(why.index, scores, strict=True)
         ]
         ax = self._open(ax, *measure_cells(rows, columns))
         bar = f"share of the row's score\nempty: under {_LEAST_SHARE:.0%}"
@@ -204,35 +193,40 @@ class HeatmapDisplay(Display):
         show_percent(self.colorbar_.ax, "y")
         if apart < len(columns) - 0.5:
             ax.axvline(apart, color="0.4", lw=1.2)
-        flagged = len(rows) if self.anomalies is None else int(self.anomalies.sum())
-        if 0 < flagged < len(rows):
-            ax.axhline(flagged - 0.5, color=ANOMALY, lw=1.6)
+        if 0 < self._count_flagged() < len(rows):
+            ax.axhline(self._count_flagged() - 0.5, color=ANOMALY, lw=1.6)
         ax.set_ylabel("row  (score), the highest on top", fontsize=9)
         ax.set_xlabel(self.by[:-1], fontsize=9)
         entitle(ax, *self._write_title(), left=measure_labels(rows))
         return self
 
+    def _count_flagged(self) -> int:
+        """Anomalies among the rows drawn."""
+        return min(self.n_anomalies, len(self.explanation))
+
     def _label_columns(self, ax: Axes | None) -> list[str]:
+        why = self.explanation
         if self.by == "features":
-            names = shorten_names(self.columns, room_for_labels(ax, 30, 0.25))
+            names = shorten_names(why.names, room_for_labels(ax, 30, 0.25))
             return [names[j] for j in self.columns_]
+        texts = [f"{j}:  {why.rules[j]}" for j in self.columns_]
         width, lines = room_for_labels(ax, 40, 0.25), 2
-        if ax is None and len(self.columns) < _MOST_IN_LINES:
+        if ax is None and len(why.rules) < _MOST_IN_LINES:
             lines = 4
-            few = [wrap_rule(self.columns[j], 18, lines, self.names) for j in self.columns_]
+            few = [wrap_rule(text, 18, lines, why.names) for text in texts]
             # Long names do not fit from left to right; they are written upright, in as many lines.
             if not any(ELLIPSIS in label for label in few):
                 return few
-        return [wrap_rule(self.columns[j], width, lines, self.names) for j in self.columns_]
+        return [wrap_rule(text, width, lines, why.names) for text in texts]
 
     def _write_title(self) -> tuple[str, str]:
-        n, by = len(self.rows), f"by {self.by[:-1]}"
+        n, by, threshold = len(self.explanation), f"by {self.by[:-1]}", self.explanation.threshold
         total = f"{counted(self.n_explained, 'row')} explained"
-        limit = "" if self.threshold is None else f"; the threshold of the score is {write_number(self.threshold)}"
-        flagged = 0 if self.anomalies is None else int(self.anomalies.sum())
+        limit = "" if threshold is None else f"; the threshold of the score is {write_number(threshold)}"
+        flagged = self._count_flagged()
         if not flagged:
             of = f"the {n} highest scores come" if n > 1 else "the highest score comes"
-            if self.anomalies is None:
+            if self.explanation.judgement.anomalies is None:
                 return f"Where {of} from, {by}", f"Of {total}"
             return f"No anomaly: where {of} from, {by}", f"None of {total} is an anomaly{limit}"
         of = f"{n} anomalies'" if n > 1 else "one anomaly's"
