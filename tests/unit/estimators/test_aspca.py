@@ -127,18 +127,6 @@ def test_what_auto_means_depends_on_moments_alone() -> None:
 # ---- scores and thresholds
 
 
-def test_score_threshold_offset_decision_and_prediction_agree() -> None:
-    X = table()
-    new = np.vstack([X, table(60, seed=9) * [1, -1, 1, 1, 1]])
-    model = ASPCA().fit(X)
-    scores = -model.score_samples(new)
-    assert model.offset_ == -model.threshold_
-    assert model.decision_function(new).tolist() == (model.score_samples(new) - model.offset_).tolist()
-    assert model.predict(new).tolist() == np.where(scores > model.threshold_, -1, 1).tolist()
-    assert set(model.predict(new)) == {-1, 1}
-    assert model.fit_predict(X).tolist() == model.predict(X).tolist()
-
-
 def test_the_automatic_threshold_is_pearsons_limit_of_the_projected_covariance() -> None:
     X = table()
     model = ASPCA(score="spe").fit(X)
@@ -296,14 +284,3 @@ def test_names_of_columns_come_in_and_names_of_components_go_out() -> None:
     # A later fit without names forgets them.
     assert not hasattr(handed.fit_moments(Moments.from_array(table())), "feature_names_in_")
     assert not hasattr(model.fit(table()), "feature_names_in_")
-
-
-def test_output_as_a_data_frame() -> None:
-    rows = frame()
-    rows.index = [f"row {i}" for i in range(len(rows))]
-    model = ASPCA(n_components=2).fit(rows)
-    plain = model.transform(rows)
-    shown = model.set_output(transform="pandas").transform(rows)
-    assert list(shown.columns) == ["aspca0", "aspca1"]
-    assert list(shown.index) == list(rows.index)
-    assert shown.to_numpy().tolist() == plain.tolist()

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.exceptions import NotFittedError
 
 from aspca import ASPCA, Moments
 
@@ -88,14 +87,6 @@ def test_what_is_no_table_of_real_numbers_is_refused(act: str) -> None:
         text = message(TypeError, bound(act, names=False), kind(table()))
         assert "parse" in text
         assert "toarray" in text
-
-
-@pytest.mark.parametrize("act", ["partial_fit", "score_samples", "calibrate"])
-def test_another_number_of_features_is_refused_with_both_numbers(act: str) -> None:
-    model = ASPCA(n_components=1, contamination=0.1).fit(table())
-    text = message(ValueError, getattr(model, act), table()[:, :3])
-    assert "3 features" in text
-    assert "4 features" in text
 
 
 def test_another_number_of_features_is_refused_after_fit_moments_with_names() -> None:
@@ -205,14 +196,6 @@ def test_bad_weights_are_refused_with_the_row(weights: object, words: str) -> No
 # ---- the order of calls
 
 
-@pytest.mark.parametrize("act", ["score_samples", "predict", "decision_function", "transform", "calibrate"])
-def test_an_unfitted_estimator_says_so(act: str) -> None:
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        getattr(ASPCA(contamination=0.1), act)(table())
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        ASPCA().get_feature_names_out()
-
-
 def test_an_unfitted_estimator_has_no_fitted_attributes() -> None:
     for name in ("rules_", "certificates_", "components_", "threshold_", "offset_"):
         assert not hasattr(ASPCA(), name)
@@ -277,9 +260,3 @@ def test_automatic_limits_take_rows_that_were_not_fitted() -> None:
     model.calibrate(table(400)[60:])
     assert model.threshold_limit_.name == "held-out"
     assert model.rule_limits_.tolist() != before
-
-
-def test_two_columns_of_one_name_are_refused() -> None:
-    doubled = pd.DataFrame(table(), columns=["load", "in", "load", "out"])
-    for act in (ASPCA().fit, ASPCA().partial_fit):
-        assert message(ValueError, act, doubled).startswith("The column name 'load' occurs 2 times, but each must be")

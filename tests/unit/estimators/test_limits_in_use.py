@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import binom
 
@@ -147,18 +146,3 @@ def test_rules_are_checked_on_rows_kept_out() -> None:
     true = ASPCA(n_components=2, scaling="standard").fit(gaussian(500, 1)).check_rules(gaussian(4000, 2))
     assert all(0.9 <= rule.widening <= 1.1 for rule in true)
     assert not any(rule.looks_like_chance for rule in true)
-
-
-def test_limits_survive_moments_names_and_libraries() -> None:
-    X = gaussian(400, 13)
-    names = ["load", "load_copy", "in", "out", "noise"]
-    # Limits of rows are those of the same rows without names, and so are those of moments.
-    held_out = ASPCA(n_components=2).fit(pd.DataFrame(X, columns=names))
-    nameless = ASPCA(n_components=2).fit(X)
-    assert held_out.threshold_limit_ == nameless.threshold_limit_
-    assert held_out.threshold_limit_.name == "held-out"
-    assert held_out.rule_limits_.tolist() == nameless.rule_limits_.tolist()
-    moments = ASPCA(n_components=2).fit_moments(Moments.from_array(X), feature_names=names)
-    alone = ASPCA(n_components=2).fit_moments(Moments.from_array(X))
-    assert moments.threshold_limit_ == alone.threshold_limit_
-    assert moments.rule_limits_.tolist() == alone.rule_limits_.tolist()

@@ -47,17 +47,6 @@ def test_each_category_has_the_model_of_its_rows(library: str) -> None:
     np.testing.assert_allclose(why["west"].scores / why["west"].threshold, -expected[rows], rtol=1e-9)
 
 
-def test_a_row_is_judged_by_its_own_category() -> None:
-    table = plants()
-    models = PerCategory("site").fit(table)
-    assert [str(rules[0]).partition(" (")[0] for rules in models.rules_.values()] == [
-        "power = 2 flow",
-        "power = 3 flow",
-    ]
-    rows = pd.DataFrame({"flow": [1.0, 1.0], "site": ["east", "west"], "power": [2.0, 2.0]})
-    assert models.predict(rows).tolist() == [1, -1]
-
-
 def test_with_a_preprocessor_beside() -> None:
     table = plants()
     table["kind"] = np.where(np.arange(len(table)) % 2, "a", "b")

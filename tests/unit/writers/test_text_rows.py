@@ -11,23 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aspca.escaping import for_csv
 from aspca.writers import text_rows
 from aspca.writers.text_rows import CsvWriter
-
-
-@pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\r=1", "-1+1", "=", "-"])
-def test_formulas_are_text(cell: str) -> None:
-    assert for_csv(cell) == "'" + cell
-
-
-@pytest.mark.parametrize("cell", ["-5", "+3.25", "-1e-3", "web-1", "a=b", "", "0012"])
-def test_numbers_and_words_stay(cell: str) -> None:
-    assert for_csv(cell) == cell
-
-
-def test_values() -> None:
-    assert [for_csv(cell) for cell in (None, True, False, 3, -0.1)] == ["", "1", "0", "3", "-0.1"]
 
 
 @given(st.lists(st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1))
