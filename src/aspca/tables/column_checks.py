@@ -43,11 +43,7 @@ def check_name(table: Table, name: str, option: str, given: str | None = None) -
 
 
 def find_keys(
-    table: Table,
-    ids: Sequence[str],
-    time: str | None = None,
-    label: str | None = None,
-    categories: Sequence[str] = (),
+    table: Table, ids: Sequence[str], time: str | None = None, label: str | None = None, categories: Sequence[str] = ()
 ) -> Keys:
     """The columns that stand beside rows; RequestError if one is not there."""
     names = find_ids(table, ids)

@@ -91,12 +91,7 @@ class Roles:
 
 
 def assign_roles(
-    table: Table,
-    asked: Columns,
-    *,
-    learned: Table | None = None,
-    calibrate: Table | None = None,
-    judged: bool = True,
+    table: Table, asked: Columns, *, learned: Table | None = None, calibrate: Table | None = None, judged: bool = True
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
 
