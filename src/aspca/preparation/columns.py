@@ -190,10 +190,8 @@ class Preparation:
         return replace(self, columns=tuple(replace(column, lifts=()) for column in self.columns))
 
     def encode(self, cells: Sequence[Cells]) -> Floats:
-        """The features (n, p) of columns of n cells each.
-
-        ValueError for a value that a column's kind is not defined for, or a missing one where none may be.
-        """
+        """The features (n, p) of columns of n cells each. ValueError for a value that a column's kind is not defined
+        for, or a missing one where none may be."""
         values = np.hstack([column.encode(one) for column, one in zip(self.columns, cells, strict=True)])
         missing = np.isnan(values).sum(axis=0) if self.missing == "error" else np.zeros(0)
         if missing.any():

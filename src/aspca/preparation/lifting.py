@@ -28,9 +28,7 @@ STRAIGHT = 1e-3
 
 def lift_columns(preparation: Preparation, features: Floats, weights: Floats | None = None) -> Preparation:
     """The preparation with the lifts that its columns of numbers get from rows (n, p) of its features, NaN: missing.
-
-    `weights` (n,) count the rows: one of weight zero decides nothing.
-    """
+    `weights` (n,) count the rows: one of weight zero decides nothing."""
     counts = np.ones(len(features)) if weights is None else weights
     plans, position = [], 0
     for plan in preparation.columns:

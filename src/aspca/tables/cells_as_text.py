@@ -109,10 +109,8 @@ def _write_rows(rows: Iterable[Sequence[object]], target: Path, decimal: str) ->
 
 
 def _count_shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str]:
-    """How many cells of a column have each shape; all that are stored as numbers that of a whole number.
-
-    `named` are words for missing.
-    """
+    """How many cells of a column have each shape; all that are stored as numbers that of a whole number. `named` are
+    words for missing."""
     kinds = Counter(map(type, column))
     shapes = Counter[str]({_STORED: kinds[int] + kinds[float]})
     shapes[ODD] = len(column) - shapes[_STORED] - kinds[str] - kinds[type(None)]

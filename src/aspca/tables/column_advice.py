@@ -125,10 +125,8 @@ def _split_words(name: str) -> str:
 
 
 def describe_texts(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
-    """One sentence about all text that is left out, with what could be made of it; none about labels.
-
-    `n_rows` is how many could have models of their own.
-    """
+    """One sentence about all text that is left out, with what could be made of it; none about labels. `n_rows` is how
+    many could have models of their own."""
     texts = [text for text in texts if not text.like_labels]
     if not texts:
         return []

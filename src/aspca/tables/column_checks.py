@@ -159,11 +159,8 @@ def shorten(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
 
 
 def check_text(table: Table, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
-    """What to say of a column that should be numbers and cannot be read as such; None for other text.
-
-    `settled` are options that other columns asked for already, with their values: no two columns may ask for different
-    ones.
-    """
+    """What to say of a column that should be numbers and cannot be read as such; None for other text. `settled` are
+    options that other columns asked for already, with their values: no two columns may ask for different ones."""
     # Who read a file has said why a column is text, and whether it seems to be meant as something else.
     if not column.remedy and (column.remark or not text.mostly_numbers):
         return None
@@ -198,10 +195,8 @@ def leave_out_words(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_columns(table: Table, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False) -> list[Obstacle]:
-    """What to say unless the table has all these columns, each fit for what is to become of it.
-
-    `can_ignore`: rules are yet to be learned, so they can do without a column.
-    """
+    """What to say unless the table has all these columns, each fit for what is to become of it. `can_ignore`: rules are
+    yet to be learned, so they can do without a column."""
     names = {column.name: column for column in table.columns}
     missing = [name for name in kinds if name not in names]
     found = []

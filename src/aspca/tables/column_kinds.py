@@ -92,10 +92,8 @@ class _Found:
 
 
 def read_text_tables(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
-    """The tables with their columns, the cells of all of them read in the same way.
-
-    Formats that state how numbers are written, as JSON does, are no evidence for others.
-    """
+    """The tables with their columns, the cells of all of them read in the same way. Formats that state how numbers are
+    written, as JSON does, are no evidence for others."""
     alike: dict[tuple[str | None, str | None], list[TextTable]] = {}
     for text in texts:
         alike.setdefault((text.options.decimal, text.options.thousands), []).append(text)
@@ -130,10 +128,8 @@ def _are_alike(tables: Sequence[FileTable], options: ReadOptions) -> bool:
 
 
 def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
-    """The tables with their columns, their number of rows and what was guessed.
-
-    One pass for good guesses, a second for columns that failed.
-    """
+    """The tables with their columns, their number of rows and what was guessed. One pass for good guesses, a second for
+    columns that failed."""
     options = texts[0].options
     counts = CellCounts(texts, connection)
     shapes = counts.evidence()

@@ -69,9 +69,7 @@ def describe_guesses(
     places: Sequence[str] = (),
 ) -> list[str]:
     """What was guessed about a table: the signs of its numbers, what stands beside them, how its dates are written.
-
-    `places` are columns of dates with a place behind the time, as in Europe/Berlin.
-    """
+    `places` are columns of dates with a place behind the time, as in Europe/Berlin."""
     sentences: list[str] = []
 
     def say(what: str, columns: list[str], rest: str) -> None:
@@ -155,9 +153,7 @@ def explain_refusal(
     refusal: Refusal, name: str, signs: Signs, text: TextTable, proof: str, examples: Examples | None
 ) -> Advice:
     """Why a column is text though most of its cells are not, and the remedy; `proof` is a cell that proves a sign.
-
-    Without `examples` no cell is looked up.
-    """
+    Without `examples` no cell is looked up."""
     if refusal.reason == "beyond":
         return "its integers are beyond 2^53, so they are no numbers but names", ()
     if refusal.reason == "letters":

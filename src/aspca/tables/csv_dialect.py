@@ -172,10 +172,8 @@ def _read_first_records(lines: list[str], delimiter: str, ending: str) -> list[t
 
 
 def _find_delimiter(tried: dict[str, list[list[str]]]) -> str:
-    """The delimiter that fits best: several cells a row, as many in each, then cells that are values.
-
-    What cells are takes longest to tell, so only those are looked at that are as good in all else.
-    """
+    """The delimiter that fits best: several cells a row, as many in each, then cells that are values. What cells are
+    takes longest to tell, so only those are looked at that are as good in all else."""
 
     def measure_evenness(rows: list[list[str]]) -> tuple[bool, float]:
         rows = rows[_find_header(rows) :]
@@ -197,10 +195,8 @@ def _find_width(rows: Rows) -> int:
 
 
 def _find_header(rows: Rows) -> int:
-    """Which row holds the names, where titles stand above it: they have fewer cells, or most of them empty.
-
-    0 where there are none, or where the first whole row holds values.
-    """
+    """Which row holds the names, where titles stand above it: they have fewer cells, or most of them empty. 0 where
+    there are none, or where the first whole row holds values."""
     width = _find_width(rows)
     start = next((place for place, row in enumerate(rows) if len(row) == width and 2 * count_filled(row) > width), 0)
     if start:
@@ -218,9 +214,7 @@ def _find_header(rows: Rows) -> int:
 
 def _read_names(rows: Rows, width: int) -> list[str]:
     """The names in the first of some rows, of which those below have `width` cells; empty where a column has none.
-
-    Where one is lacking, the first column has none, as R writes the names of rows; or the last, if it is empty.
-    """
+    Where one is lacking, the first column has none, as R writes the names of rows; or the last, if it is empty."""
     names = [cell.strip() for cell in rows[0]]
     ends_empty = all(len(row) < width or not row[-1].strip() for row in rows[1:])
     if len(names) == width - 1 and not ends_empty:
@@ -229,10 +223,8 @@ def _read_names(rows: Rows, width: int) -> list[str]:
 
 
 def _is_header(rows: Rows, lines: list[str]) -> tuple[bool, bool]:
-    """Whether the first row holds names, and whether that is said: it holds numbers that may be names or not.
-
-    It does if it has no value, or text above values, or numbers as names have them.
-    """
+    """Whether the first row holds names, and whether that is said: it holds numbers that may be names or not. It does
+    if it has no value, or text above values, or numbers as names have them."""
     first = rows[0]
     above = zip(first, zip_longest(*rows[1:], fillvalue=""), strict=False)
     if not any(map(_is_value, first)) or any(

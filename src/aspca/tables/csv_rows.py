@@ -168,10 +168,8 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
 
 
 def pick_lines(path: Path, before: int, rows: Sequence[int], n_rows: int, target: Path) -> bool:
-    """Write the first `before` lines and the lines of some rows (from 0) of a text without quotes.
-
-    Whether lines are rows: False where there are more or fewer of them, such as empty ones. Then nothing is known.
-    """
+    """Write the first `before` lines and the lines of some rows (from 0) of a text without quotes. Whether lines are
+    rows: False where there are more or fewer of them, such as empty ones. Then nothing is known."""
     wanted = {*range(before), *(before + row for row in rows)}
     n_lines = 0
     with path.open("rb") as file, target.open("wb") as out:

@@ -58,10 +58,8 @@ def save_stream(given: Given, folder: Path) -> Path:
 
 
 def unpack(path: Path, label: str, folder: Path) -> Path:
-    """The text of a gzip file, as a file in `folder`.
-
-    SourceError if it is cut short, damaged, packed twice, or more than 64 MiB that are more than 250 times its size.
-    """
+    """The text of a gzip file, as a file in `folder`. SourceError if it is cut short, damaged, packed twice, or more
+    than 64 MiB that are more than 250 times its size."""
     target = folder / "unpacked"
     most = max(HARMLESS_BYTES, LARGEST_RATIO * path.stat().st_size)
     written = 0
@@ -228,10 +226,8 @@ def _utf16_without_mark(head: bytes) -> str | None:
 
 
 def _detect_encoding(path: Path) -> str:
-    """The likely encoding of a text that is not UTF-8, by its lines that are not ASCII.
-
-    Few letters do not tell the encodings of western Europe apart; the most frequent one is taken then.
-    """
+    """The likely encoding of a text that is not UTF-8, by its lines that are not ASCII. Few letters do not tell the
+    encodings of western Europe apart; the most frequent one is taken then."""
     try:
         from charset_normalizer import from_bytes
     except ImportError:

@@ -116,10 +116,8 @@ def read_table(
 
 
 def drop_empty_files(given: list[Given], connection: duckdb.DuckDBPyConnection) -> list[Given]:
-    """The inputs, of folders only the files that have rows: engines write empty ones beside them.
-
-    All of them where none has any, for the sentence that says so; and those whose rows cannot be counted.
-    """
+    """The inputs, of folders only the files that have rows: engines write empty ones beside them. All of them where
+    none has any, for the sentence that says so; and those whose rows cannot be counted."""
     kept = [one for one in given if one.folder is None or not _has_no_rows(one, connection)]
     return kept or given
 

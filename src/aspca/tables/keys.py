@@ -83,10 +83,8 @@ def simplify_cell(cell: object) -> str | int | float | bool | None:
 
 
 def split_names(table: Table, given: Iterable[str]) -> list[tuple[str, str]]:
-    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
-
-    A column of exactly that name wins, also of one that holds commas.
-    """
+    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between. A
+    column of exactly that name wins, also of one that holds commas."""
     known = {column.name for column in table.columns}
     found = []
     for typed in given:

@@ -20,10 +20,8 @@ from aspca.tables.table import BATCH_ROWS, MOST_CELLS, Batch, Column
 
 
 class MappedArray:
-    """Numbers (n, p) of a memory map, columns called x0, x1, ...; see `aspca.tables.table.Table`.
-
-    SourceError if it has not two dimensions, no rows or columns, or holds what is no number.
-    """
+    """Numbers (n, p) of a memory map, columns called x0, x1, ...; see `aspca.tables.table.Table`. SourceError if it has
+    not two dimensions, no rows or columns, or holds what is no number."""
 
     library = "pandas"
     cell_format = NO_FORMAT

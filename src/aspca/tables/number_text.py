@@ -75,9 +75,7 @@ class Shape:
 
     def separator(self, decimal: str) -> str | None:
         """What separates thousands if `decimal` is the decimal sign: a sign, or nothing; None if it is no number then.
-
-        All kinds of blanks are one sign, as are both apostrophes.
-        """
+        All kinds of blanks are one sign, as are both apostrophes."""
         digits, *exponent = re.split("[eE]", self.body)
         whole, *fractions = digits.split(decimal)
         if len(fractions) > 1 or (fractions and not re.fullmatch("1*", fractions[0])):
@@ -108,9 +106,7 @@ class Shape:
 
 def find_unit(prefix: str, suffix: str, blank: bool) -> str | None:
     """The unit of a number with these texts before and after it, empty where there are none; None if it is no unit.
-
-    `blank`: whether one stands between the number and the suffix.
-    """
+    `blank`: whether one stands between the number and the suffix."""
     if prefix:
         both = not suffix or suffix in _CURRENCIES
         return f"{prefix} {suffix}".strip() if prefix in _CURRENCIES and both else None
@@ -214,10 +210,8 @@ Shapes = Mapping[Shape, int]
 
 
 def are_few(n_odd: int, n_given: int) -> bool:
-    """Whether so many cells that do not fit are slips in a column that the others fit: at most 5, or 2 % of them.
-
-    More would be another way of writing it, or codes.
-    """
+    """Whether so many cells that do not fit are slips in a column that the others fit: at most 5, or 2 % of them. More
+    would be another way of writing it, or codes."""
     return n_odd <= max(5, 0.02 * n_given) and 2 * n_odd < max(n_given, 1)
 
 

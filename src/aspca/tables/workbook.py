@@ -97,10 +97,8 @@ def read_workbook(
 
 
 class _Block:
-    """The rows of a sheet with anything in them, from its first column with anything in it to its last.
-
-    `lines` are the numbers of these rows in the sheet, from 1; `first` and `last` the corners.
-    """
+    """The rows of a sheet with anything in them, from its first column with anything in it to its last. `lines` are the
+    numbers of these rows in the sheet, from 1; `first` and `last` the corners."""
 
     def __init__(self, sheet: Any, first: Cell, last: Cell) -> None:
         self._sheet, self._rows = sheet, (first[0], last[0])
@@ -203,10 +201,8 @@ def find_workbook_kind(path: Path, label: str) -> str:
 
 
 def _refuse_large(path: Path, label: str, kind: str) -> list[_OdsSheet]:
-    """The sheets of an .ods file; SourceError if a workbook is damaged, packed as only a bomb is, or too large.
-
-    Every part of it is unpacked once, in small pieces; checksums are compared.
-    """
+    """The sheets of an .ods file; SourceError if a workbook is damaged, packed as only a bomb is, or too large. Every
+    part of it is unpacked once, in small pieces; checksums are compared."""
     sheets: list[_OdsSheet] = []
 
     def refuse_size(why: str) -> SourceError:
