@@ -37,10 +37,39 @@ def learned_from(table: MemoryTable, names: tuple[str, ...]) -> None:
 NUMBERS = {"a": [1.0, 2.5, 4.0, 3.0], "b": [2.0, 5.0, 8.0, 6.5]}
 
 
-def test_numbers_are_features() -> None:
-    found = roles_of(made(NUMBERS))
-    assert found.features == ("a", "b")
-    assert found.remarks == ()
+TICKETS = [f"PC {k}" if k % 3 == 0 else str(110_000 + k % 20) for k in range(30)]
+MANY = {name: np.random.default_rng(0).normal(size=30).tolist() for name in "ab"}
+NAMED = "Column 'host' differs from row to row, so it names the rows (as with --id) and is not used as a feature; "
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "name", "remarks"),
+    [
+        (made(NUMBERS), {}, None, ()),
+        (made(MANY, ticket=TICKETS), {}, None, ("Column 'ticket' holds text and is left out.",)),
+        # Integers beyond floats are names.
+        (
+            made(NUMBERS, account=[str(10**17 + k) for k in (3, 1, 2, 2)]),
+            {},
+            None,
+            ("Column 'account' holds text and is left out.",),
+        ),
+        (made(NUMBERS, host=["w", "x", "y", "z"], note=[""] * 4), {"id": "host", "ignore": ["note"]}, "host", ()),
+        (made(NUMBERS, host=["w", "x", "y", "z"]), {}, "host", (NAMED + "--ignore it if it does not name them.",)),
+        (made(NUMBERS, unit=["EUR"] * 4), {}, None, ("Column 'unit' is the same in every row, so it is left out.",)),
+        (
+            MemoryTable("t.csv", {**made(NUMBERS).content, "nothing": MemoryColumn("text", None, [None] * 4)}),
+            {},
+            None,
+            ("Column 'nothing' has no values, so it is left out.",),
+        ),
+    ],
+)
+def test_what_is_decided_without_being_asked(
+    table: MemoryTable, options: dict[str, Any], name: str | None, remarks: tuple[str, ...]
+) -> None:
+    found = roles_of(table, **options)
+    assert (found.features, found.name, found.remarks) == (("a", "b"), name, remarks)
 
 
 @pytest.mark.parametrize(
@@ -91,17 +120,6 @@ def test_numbers_that_cannot_be_read_are_asked_for(cells: list[str], words: str)
     assert roles_of(table, ignore=["cpu"]).features == roles_of(table, ignore_text=True).features == ("a", "b")
 
 
-def test_codes_of_letters_and_digits_are_text() -> None:
-    tickets = [f"PC {k}" if k % 3 == 0 else str(110_000 + k % 20) for k in range(30)]
-    numbers = {name: np.random.default_rng(0).normal(size=30).tolist() for name in "ab"}
-    assert roles_of(made(numbers, ticket=tickets)).features == ("a", "b")
-
-
-def test_integers_beyond_floats_are_names() -> None:
-    names = [str(10**17 + k) for k in (3, 1, 2, 2)]
-    assert roles_of(made(NUMBERS, account=names)).features == ("a", "b")
-
-
 def test_what_a_reader_asks_for_is_given_once() -> None:
     class Read(MemoryTable):
         """Columns as a reader of files would find them."""
@@ -119,18 +137,6 @@ def test_what_a_reader_asks_for_is_given_once() -> None:
     assert correct_command(["detect", "t.csv"], raised.value.remedy) == "aspca detect t.csv --ignore z --decimal ,"
 
 
-def test_a_role_makes_text_welcome() -> None:
-    table = made(NUMBERS, host=["w", "x", "y", "z"], note=["", "", "", ""])
-    found = roles_of(table, id="host", ignore=["note"])
-    assert (found.features, found.name) == (("a", "b"), "host")
-
-
-def test_texts_that_all_differ_name_the_rows() -> None:
-    found = roles_of(made(NUMBERS, host=["w", "x", "y", "z"]))
-    assert (found.features, found.name) == (("a", "b"), "host")
-    assert "differs from row to row, so it names the rows (as with --id)" in found.remarks[0]
-
-
 def test_dates_time_the_rows() -> None:
     dates = {name: np.arange(start, start + 4.0) for name, start in (("when", 0), ("then", 4))}
     dated = {name: MemoryColumn("date", moments, moments) for name, moments in dates.items()}
@@ -145,13 +151,6 @@ def test_dates_time_the_rows() -> None:
     assert (found.features, found.time) == (("a", "b", "when", "then"), None)
     with pytest.raises(RequestError, match=r"--date: column 'a' of t\.csv holds no dates, but numbers"):
         roles_of(table, ignore=["then"], date="a")
-
-
-def test_a_column_without_values_is_left_out() -> None:
-    table = MemoryTable("t.csv", {**made(NUMBERS).content, "nothing": MemoryColumn("text", None, [None] * 4)})
-    found = roles_of(table)
-    assert found.features == ("a", "b")
-    assert found.remarks == ("Column 'nothing' has no values, so it is left out.",)
 
 
 def test_what_columns_are_to_become() -> None:
@@ -204,12 +203,6 @@ def test_a_column_of_any_name_that_counts() -> None:
     # What another column goes along with is a measurement.
     numbers["b"] = [2.0 * value for value in numbers["entry"]]
     assert roles_of(made(numbers)).features == ("a", "entry", "b")
-
-
-def test_text_that_never_changes_is_left_out() -> None:
-    found = roles_of(made(NUMBERS, unit=["EUR"] * 4))
-    assert found.features == ("a", "b")
-    assert found.remarks == ("Column 'unit' is the same in every row, so it is left out.",)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from running.refusals import refusal
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("python_calamine")
 
-TYPES = "http://schemas.openxmlformats.org"
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 Book = Callable[..., Path]
 
 
@@ -43,37 +43,14 @@ def book(tmp_path: Path) -> Book:
 
 
 def raw_xlsx(path: Path, sheet: str, **parts: bytes) -> Path:
-    """An .xlsx file around the XML of its one sheet, S."""
+    """An .xlsx file around the XML of its one sheet."""
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path) as archive:
+        content: dict[str, bytes | str] = {name: archive.read(name) for name in archive.namelist()}
+    content["xl/worksheets/sheet1.xml"] = f'<worksheet xmlns="{MAIN}"><sheetData>{sheet}</sheetData></worksheet>'
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{TYPES}/package/2006/content-types">'
-            '<Default Extension="xml" ContentType="application/xml"/></Types>',
-        )
-        archive.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{TYPES}/package/2006/relationships"><Relationship Id="r1" '
-            f'Type="{TYPES}/officeDocument/2006/relationships/officeDocument" '
-            'Target="xl/workbook.xml"/></Relationships>',
-        )
-        archive.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{TYPES}/spreadsheetml/2006/main" '
-            f'xmlns:r="{TYPES}/officeDocument/2006/relationships"><sheets>'
-            '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
-        )
-        archive.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{TYPES}/package/2006/relationships"><Relationship Id="r1" '
-            f'Type="{TYPES}/officeDocument/2006/relationships/worksheet" '
-            'Target="worksheets/sheet1.xml"/></Relationships>',
-        )
-        archive.writestr(
-            "xl/worksheets/sheet1.xml",
-            f'<worksheet xmlns="{TYPES}/spreadsheetml/2006/main"><sheetData>{sheet}</sheetData></worksheet>',
-        )
-        for name, content in parts.items():
-            archive.writestr(name, content)
+        for name, data in (content | parts).items():
+            archive.writestr(name, data)
     return path
 
 
