@@ -25,14 +25,12 @@ factor models, spoiled tables), see docs/choices.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aspca.identities.localize import localize
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import Floats
 from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.row_blocks import cached_parts, multiply_rows, sum_rows
 from aspca.model.judgement import Judgement
@@ -53,87 +51,39 @@ _SQUARINGS = 3
 _RESOLUTION = 1e-15
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureSplit:
-    """The split for a model.
-
-    Attributes
-    ----------
-    weighted_loadings : ndarray of shape (p, d)
-        B.
-    """
-
-    weighted_loadings: Floats
-
-    def __call__(self, scaled: Floats, weighted: Floats) -> Floats:
-        """Contributions (n, p) of rows x (n, p) with z (n, d)."""
-        parts = np.empty(scaled.shape)
-        for rows in cached_parts(*scaled.shape):
-            shares, gain, rest = self._best_change(weighted[rows])
-            squares = np.square(rest)
-            stands_out = squares + _CHANCE
-            np.divide(squares, stands_out, out=stands_out)
-            rest *= stands_out
-            # What is mostly chance: squares times 1 - stands_out^2, in place.
-            np.square(stands_out, out=stands_out)
-            np.subtract(1.0, stands_out, out=stands_out)
-            squares *= stands_out
-            gain += squares.sum(axis=1, keepdims=True)
-            shares *= gain
-            np.add(shares, self._by_terms(np.abs(scaled[rows]), rest), out=parts[rows])
-        return parts
-
-    @cached_property
-    def _units(self) -> Floats:
-        """Rows of the weighted loadings, each of length one or zero."""
-        lengths = np.linalg.norm(self.weighted_loadings, axis=1)
-        return self.weighted_loadings / _positive(lengths)[:, None]
-
-    @cached_property
-    def _seen(self) -> Bools:
-        """Which features some direction sees (p,)."""
-        return np.asarray(self._units.any(axis=1))
-
-    @cached_property
-    def _absolute(self) -> Floats:
-        return np.abs(self.weighted_loadings)
-
-    def _best_change(self, weighted: Floats) -> tuple[Floats, Floats, Floats]:
-        """The features' shares (n, p) of what one change removes, that (n, 1), and what it leaves of z (n, d)."""
-        along = multiply_rows(weighted, self._units.T)
-        sizes = np.abs(along)
-        best = round_for_ranking(sizes).argmax(axis=1)[:, None]
-        steps = np.take_along_axis(along, best, axis=1)
-        rest = weighted - steps * self._units[best[:, 0]]
-        # In units of their largest, no power of the gains overflows.
-        relative = np.divide(sizes, _positive(sizes.max(axis=1, keepdims=True)), out=sizes)
-        # g - g_j as a product keeps its digits; a constant factor g / max(1, c g) is min(g, 1 / c).
-        alone = relative - 1.0
-        alone *= relative + 1.0
-        alone *= 0.5 * np.minimum(steps * steps, 1.0 / _RESOLUTION)
-        np.exp(alone, out=alone)
-        for _ in range(_SQUARINGS):
-            relative *= relative
-        # Bounded, so that its square is finite.
-        beyond = np.minimum(np.linalg.norm(rest, axis=1, keepdims=True), 1e70) ** 2
-        beyond /= _TOLERATED * max(weighted.shape[1], 1)
-        one = 1.0 / (1.0 + beyond * beyond)
-        # What no direction sees cannot be what moved: a value that is missing, a feature of no rule.
-        if not self._seen.all():
-            alone *= self._seen
-        alone *= one / _positive(alone.sum(axis=1, keepdims=True))
-        relative *= (1.0 - one) / _positive(relative.sum(axis=1, keepdims=True))
-        alone += relative
-        return alone, steps * steps, rest
-
-    def _by_terms(self, sizes: Floats, rest: Floats) -> Floats:
-        """The squares of `rest` (n, d), each split over the features (n, p) by the sizes of its rule's terms."""
-        # Where no feature is off its mean there is no rest either.
-        total = _positive(multiply_rows(sizes, self._absolute))
-        np.divide(rest, total, out=total)
-        total *= rest
-        sizes *= multiply_rows(total, self._absolute.T)
-        return sizes
+def split_by_components(loadings: Floats, scaled: Floats, weighted: Floats) -> Floats:
+    """Contributions (n, p) of rows x (n, p) with z (n, d), by the weighted loadings B (p, d)."""
+    units = loadings / _positive(np.linalg.norm(loadings, axis=1))[:, None]
+    # Features' shares of what one change removes, that, and what it leaves of z.
+    along = multiply_rows(weighted, units.T)
+    sizes = np.abs(along)
+    best = round_for_ranking(sizes).argmax(axis=1)[:, None]
+    steps = np.take_along_axis(along, best, axis=1)
+    rest = weighted - steps * units[best[:, 0]]
+    # In units of their largest, no power of the gains overflows.
+    relative = np.divide(sizes, _positive(sizes.max(axis=1, keepdims=True)), out=sizes)
+    # g - g_j as a product keeps its digits; a constant factor g / max(1, c g) is min(g, 1 / c).
+    shares = np.exp((relative - 1.0) * (relative + 1.0) * (0.5 * np.minimum(steps * steps, 1.0 / _RESOLUTION)))
+    for _ in range(_SQUARINGS):
+        relative *= relative
+    # Bounded, so that its square is finite.
+    beyond = np.minimum(np.linalg.norm(rest, axis=1, keepdims=True), 1e70) ** 2
+    beyond /= _TOLERATED * max(weighted.shape[1], 1)
+    one = 1.0 / (1.0 + beyond * beyond)
+    # What no direction sees cannot be what moved: a value that is missing, a feature of no rule.
+    shares *= units.any(axis=1)
+    shares *= one / _positive(shares.sum(axis=1, keepdims=True))
+    shares += relative * ((1.0 - one) / _positive(relative.sum(axis=1, keepdims=True)))
+    # What is mostly chance goes with what the best change removes, the rest by the sizes of its rule's terms.
+    squares = np.square(rest)
+    stands_out = squares / (squares + _CHANCE)
+    rest *= stands_out
+    shares *= steps * steps + (squares * (1.0 - np.square(stands_out))).sum(axis=1, keepdims=True)
+    terms, absolute = np.abs(scaled), np.abs(loadings)
+    # Where no feature is off its mean there is no rest either.
+    total = _positive(multiply_rows(terms, absolute))
+    terms *= multiply_rows(rest / total * rest, absolute.T)
+    return np.asarray(shares + terms)
 
 
 def split_over_features(model: Model, values: Floats, judgement: Judgement) -> Floats:
@@ -149,13 +99,13 @@ def split_over_features(model: Model, values: Floats, judgement: Judgement) -> F
         parts += multiply_rows(own, (used / used.sum(axis=0)).T)
         _add_wrong_cells(model, values, judgement, parts)
         return parts
-    split = FeatureSplit(model.table.loadings * model.component_weights)
+    loadings = model.table.loadings * model.component_weights
     parts = np.empty(values.shape)
     # A few rows at a time: what is computed of them is many times their size, and stays in the cache.
     for rows in cached_parts(*values.shape):
         scaled = np.nan_to_num(model.space.centred(values[rows]), nan=0.0)
         weighted = np.nan_to_num(judgement.deviations[rows]) * model.component_weights
-        found = split(scaled, np.clip(weighted, -_LARGEST, _LARGEST))
+        found = split_by_components(loadings, scaled, np.clip(weighted, -_LARGEST, _LARGEST))
         found[np.isnan(values[rows])] = 0.0
         # Components that cannot be computed count as the others do.
         found *= (judgement.scores[rows] / _positive(found.sum(axis=1)))[:, None]

@@ -7,8 +7,7 @@ row. A file may be appended twice, or an entry repeated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +16,11 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
 from aspca.moments.row_hash import Keys, mix
 
+# Fewer steps show no clock.
+_CLOCK_STEPS = 10
 # A clock is even if so many of its steps are the usual one, give or take so much of it; weekends and nights are no
 # part of an even clock.
 _EVEN, _SLACK = 0.9, 0.25
-# Fewer steps show no clock.
-_CLOCK_STEPS = 10
 # Rows out of order beyond this share are in no order at all.
 _DISORDER = 0.1
 
@@ -34,62 +33,38 @@ def describe_times(column: str, when: npt.NDArray[np.generic], rows: Ints) -> li
     if len(when) < 2:
         return []
     times = when.astype("datetime64[us]").astype(np.float64) if when.dtype.kind == "M" else when.astype(np.float64)
+
+    def at(place: int) -> str:
+        time = str(when[place]) if isinstance(when[place], np.datetime64) else f"{float(times[place]):.15g}"
+        return f"row {rows[place]} ({time})"
+
+    def first(places: Ints) -> str:
+        return f"{', the first is' if places.size > 1 else ':'} {at(places[0])}"
+
+    told = []
+    again = np.setdiff1d(np.arange(times.size), np.unique(times, return_index=True)[1])
+    if again.size:
+        many = "1 row has" if again.size == 1 else f"{again.size:,} rows have"
+        told.append(f"{many} the time of an earlier row{first(again)}.")
     steps = np.diff(times)
-    backwards = steps if (steps < 0).sum() <= (steps > 0).sum() else -steps
-    return [
-        *_describe_doubled(column, times, when, rows),
-        *_describe_disordered(column, backwards, when, rows),
-        *_missing(column, times, when, rows),
-    ]
-
-
-def _describe_doubled(column: str, times: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
-    _, first = np.unique(times, return_index=True)
-    again = np.setdiff1d(np.arange(times.size), first)
-    if not again.size:
-        return []
-    at = again[0]
-    many = "1 row has" if again.size == 1 else f"{again.size:,} rows have"
-    return [f"Column {column!r}: {many} the time of an earlier row{_first(again.size, rows[at], when[at])}."]
-
-
-def _describe_disordered(column: str, steps: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
-    back = np.flatnonzero(steps < 0) + 1
-    if not back.size:
-        return []
+    back = np.flatnonzero((steps if (steps < 0).sum() <= (steps > 0).sum() else -steps) < 0) + 1
     if back.size > _DISORDER * len(when):
-        return [f"Column {column!r}: the rows are in no order of time ({back.size:,} times the next one is earlier)."]
-    many = f"{back.size:,} row{'s' * (back.size != 1)} {'come' if back.size > 1 else 'comes'}"
-    at = back[0]
-    return [f"Column {column!r}: {many} out of the order of time{_first(back.size, rows[at], when[at])}."]
-
-
-def _missing(column: str, times: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
-    """Steps of twice the usual one and more, where nearly all are the usual one."""
+        told.append(f"the rows are in no order of time ({back.size:,} times the next one is earlier).")
+    elif back.size:
+        many = f"{back.size:,} row{'s' * (back.size != 1)} {'come' if back.size > 1 else 'comes'}"
+        told.append(f"{many} out of the order of time{first(back)}.")
+    # Steps of twice the usual one and more, where nearly all are the usual one.
     order = np.argsort(times, kind="stable")
     steps = np.diff(times[order])
-    before = order[:-1][steps > 0]
-    steps = steps[steps > 0]
-    if steps.size < _CLOCK_STEPS:
-        return []
-    usual = float(np.median(steps))
+    before, steps = order[:-1][steps > 0], steps[steps > 0]
+    usual = float(np.median(steps)) if steps.size else 0.0
     long = np.flatnonzero(steps >= (2.0 - _SLACK) * usual)
-    if not long.size or (np.abs(steps - usual) <= _SLACK * usual).mean() < _EVEN:
-        return []
-    lacking = int(np.round(steps[long] / usual - 1.0).sum())
-    at = before[long[0]]
-    gaps = f"{lacking:,} time{'s' * (lacking != 1)} {'are' if lacking != 1 else 'is'} missing in an even clock"
-    where = "," if long.size == 1 else f", in {long.size:,} gaps, the first"
-    return [f"Column {column!r}: {gaps}{where} after row {rows[at]} ({_time(when[at])})."]
-
-
-def _first(count: int, row: Any, when: Any) -> str:
-    """Where, of so many rows."""
-    return f"{', the first is' if count > 1 else ':'} row {row} ({_time(when)})"
-
-
-def _time(when: Any) -> str:
-    return str(when) if isinstance(when, np.datetime64) else f"{float(when):.15g}"
+    if steps.size >= _CLOCK_STEPS and long.size and (np.abs(steps - usual) <= _SLACK * usual).mean() >= _EVEN:
+        lacking = int(np.round(steps[long] / usual - 1.0).sum())
+        gaps = f"{lacking:,} time{'s' * (lacking != 1)} {'are' if lacking != 1 else 'is'} missing in an even clock"
+        where = "," if long.size == 1 else f", in {long.size:,} gaps, the first"
+        told.append(f"{gaps}{where} after {at(before[long[0]])}.")
+    return [f"Column {column!r}: {sentence}" for sentence in told]
 
 
 # ---- values that stand still
@@ -103,12 +78,11 @@ _SHORTEST_UNTIMED, _SHARE_UNTIMED = 50, 0.02
 _MOVES = 0.2
 _CHANCE = 1e-6
 _ENOUGH_STEPS = 20
-# The longest runs of a column that are kept, and columns that are named.
-_KEPT, _NAMED = 8, 6
+# The longest runs of a column that are kept.
+_KEPT = 8
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """Rows `start`, ..., `start + length - 1` with the same value."""
 
     length: int
@@ -188,18 +162,13 @@ class Runs:
         # At least one tie is assumed: that none was seen does not say that none can be.
         share = max(ties, 1) / (steps + 1)
         values = [run.value for run in runs]
-        return [
-            run
-            for run in runs
-            if values.count(run.value) == 1
-            and self._n * share ** (run.length - 1) < _CHANCE
-            and (timed or self._surely(run, column))
-        ]
-
-    def _surely(self, run: Run, column: int) -> bool:
-        """Whether a run is stuck also where nobody knows what the order of rows means."""
-        long = run.length >= max(_SHORTEST_UNTIMED, _SHARE_UNTIMED * self._n)
-        return long and bool(self._least[column] < run.value < self._most[column])
+        runs = [run for run in runs if values.count(run.value) == 1 and self._n * share ** (run.length - 1) < _CHANCE]
+        if timed:
+            return runs
+        # Where nobody knows what the order of rows means.
+        least, most = self._least[column], self._most[column]
+        shortest = max(_SHORTEST_UNTIMED, _SHARE_UNTIMED * self._n)
+        return [run for run in runs if run.length >= shortest and least < run.value < most]
 
 
 def _keep_longest(runs: Sequence[Run]) -> list[Run]:
@@ -210,17 +179,15 @@ def _keep_longest(runs: Sequence[Run]) -> list[Run]:
 
 def describe_runs(runs: Runs, rows: Ints, *, timed: bool) -> list[str]:
     """A sentence for the rows in which columns stand still; `rows` (n,) are the numbers of the rows added."""
-    found = runs.stuck(timed=timed)
-    if not found:
-        return []
     told = []
-    for name, several in list(found.items())[:_NAMED]:
-        longest = several[0]
-        more = f" (and {len(several) - 1:,} more times)" if len(several) > 1 else ""
+    for name, (longest, *others) in runs.stuck(timed=timed).items():
         first, last = rows[longest.start], rows[longest.start + longest.length - 1]
+        more = f" (and {len(others):,} more times)" if others else ""
         told.append(f"{name!r} at {longest.value:.15g} for {longest.length:,} rows, {first} to {last}{more}")
-    more = f" and {len(found) - _NAMED} more columns" if len(found) > _NAMED else ""
-    return [f"Values stand still where they usually move: {'; '.join(told)}{more}."]
+    if not told:
+        return []
+    more = f" and {len(told) - 6} more columns" if len(told) > 6 else ""
+    return [f"Values stand still where they usually move: {'; '.join(told[:6])}{more}."]
 
 
 # ---- copies of rows
@@ -233,7 +200,6 @@ _SAMPLE = 2_000
 _FEW_VALUES, _BEYOND_CHANCE = 10, 10.0
 # Above this share, copies are in the nature of a table, unless all rows have equally many.
 _COMMON = 0.1
-_PAIRS_TOLD = 5
 
 
 class Copies:
@@ -245,8 +211,8 @@ class Copies:
 
     def __init__(self) -> None:
         self._n = 0
-        self._keys: list[Keys] = []
-        self._numbers: list[Ints] = []
+        self._parts: list[tuple[Keys, Ints]] = []
+        # Different rows, those of the least keys: the same ones in whatever order.
         self._sample: tuple[Keys, Floats] | None = None
 
     def add(self, rows: Floats, numbers: Ints, known: Bools) -> None:
@@ -257,50 +223,41 @@ class Copies:
         chosen = np.flatnonzero(known & (2 * np.isnan(rows).sum(axis=1) < rows.shape[1]))
         self._n += chosen.size
         if self._n > _MOST_ROWS:
-            self._keys, self._numbers, self._sample = [], [], None
+            self._parts, self._sample = [], None
             return
         rows = rows[chosen]
         keys = hash_rows(rows)
-        self._keys.append(keys)
-        self._numbers.append(numbers[chosen])
-        before = self._sample
-        self._sample = _take_least(keys, rows)
-        if before is not None:
-            both = zip(before, self._sample, strict=True)
-            self._sample = _take_least(*(np.concatenate(pair) for pair in both))
+        self._parts.append((keys, numbers[chosen]))
+        if self._sample is not None:
+            keys, rows = np.concatenate([self._sample[0], keys]), np.concatenate([self._sample[1], rows])
+        keys, first = np.unique(keys, return_index=True)
+        self._sample = keys[:_SAMPLE], rows[first[:_SAMPLE]]
 
     def describe(self) -> list[str]:
         """A sentence where copies are more than chance or the nature of the table explains."""
         if self._sample is None or not self._n:
             return []
-        keys, numbers = np.concatenate(self._keys), np.concatenate(self._numbers)
+        keys, numbers = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
         _, first, kinds, times = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         copies = np.flatnonzero(first[kinds] != np.arange(keys.size))
-        if copies.size <= _BEYOND_CHANCE * self._chance():
+        if copies.size <= _BEYOND_CHANCE * self._chance(self._sample[1]):
             return []
-        pairs = [f"{numbers[copy]} and {numbers[first[kinds[copy]]]}" for copy in copies[:_PAIRS_TOLD].tolist()]
-        more = f" and {copies.size - _PAIRS_TOLD:,} more" if copies.size > _PAIRS_TOLD else ""
+        pairs = [f"{numbers[copy]} and {numbers[first[kinds[copy]]]}" for copy in copies[:5].tolist()]
+        more = f" and {copies.size - 5:,} more" if copies.size > 5 else ""
         told = f"(rows {', '.join(pairs)}{more})."
         if copies.size > _COMMON * keys.size:
             return [f"Every row occurs {times[0]} times {told}"] if (times == times[0]).all() else []
         who = "1 row is a copy" if copies.size == 1 else f"{copies.size:,} rows are copies"
         return [f"{who} of an earlier row in every feature {told}"]
 
-    def _chance(self) -> float:
+    def _chance(self, sample: Floats) -> float:
         """How many pairs of rows would be the same if columns were independent; infinite if all have few values."""
-        sample = np.empty((0, 0)) if self._sample is None else self._sample[1]
         counts = [np.unique(column, return_counts=True)[1] for column in sample.T]
         if max((count.size for count in counts), default=0) <= _FEW_VALUES:
             return float("inf")
         m = len(sample)
         alike = [float((count * (count - 1)).sum()) / (m * (m - 1)) for count in counts]
         return 0.5 * self._n * (self._n - 1) * float(np.prod(alike))
-
-
-def _take_least(keys: Keys, rows: Floats) -> tuple[Keys, Floats]:
-    """Different rows, those of the least keys: the same ones in whatever order."""
-    keys, first = np.unique(keys, return_index=True)
-    return keys[:_SAMPLE], rows[first[:_SAMPLE]]
 
 
 def hash_rows(rows: Floats) -> Keys:

@@ -227,7 +227,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             values[start : start + 50], np.arange(start, min(start + 50, 301)), np.ones(min(50, 301 - start), bool)
         )
     assert found.describe() == []
-    assert (found._keys, found._numbers, found._sample) == ([], [], None)
+    assert (found._parts, found._sample) == ([], None)
 
 
 def test_hashes_tell_rows_apart() -> None:
