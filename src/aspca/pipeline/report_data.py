@@ -11,6 +11,7 @@ from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
+from aspca.pipeline.outcome import findings_of
 from aspca.pipeline.passes import Watcher, read_features
 from aspca.preparation.columns import cell_text
 from aspca.report.collect import (
@@ -31,19 +32,9 @@ if TYPE_CHECKING:
     from aspca.findings.incidents import Incident
     from aspca.pipeline.drift import Drift
 
-# Cells that are read at once: each time the file is gone through.
-_AT_ONCE = 200_000
-_ROLES = {"id": "name"}
-
 
 class ReportData:
-    """Sees all rows of a table as they are judged, and looks up those that are shown.
-
-    Parameters
-    ----------
-    keys : Keys
-        The columns that stand beside rows.
-    """
+    """Sees all rows of a table as they are judged, and looks up those that are shown."""
 
     most = WORST
 
@@ -86,19 +77,28 @@ class ReportData:
         of_sample = np.ones(len(sample), dtype=np.bool_)
         if drift.beyond is not None:
             of_sample = np.isin(self._positions(sample.rows), drift.beyond)
-        positions = self._positions(rows.rows)
-        around = Neighbourhood(rows.explained(self._model), drift.course, positions)
+        positions, why = self._positions(rows.rows), rows.explained(self._model)
+        around = Neighbourhood(why, drift.course, positions)
         self._look_around(around)
+        spans = []
+        if flagged is not None:
+            for incident in incidents:
+                ranks = drift.course.ranks(self._positions(flagged.rows[incident.rows]))
+                spans.append(Span(int(ranks.min()), int(ranks.max()), int(flagged.rows[incident.peak])))
+        findings = findings_of(rows, why, np.concatenate([beyond, of_sample]))
+        # What each column is used for; one that is a category and a feature is a category.
+        roles = {plan.name: "feature" for plan in self._model.preparation.columns}
+        roles |= {name: "name" if role == "id" else role for name, role in self._keys.roles.items()}
         return Evidence(
             model=self._model,
-            columns=self._columns(),
+            columns={column.name: roles.get(column.name, "not used") for column in self._table.columns},
             gathering=self._gathering,
-            shown=self._shown(rows, positions, np.concatenate([beyond, of_sample]), len(worst)),
+            shown=ShownRows(findings, why, positions, self._cells(positions), len(worst)),
             around=around,
             course=drift.course,
             changes=drift.changes,
             incidents=tuple(incidents),
-            spans=self._spans(incidents, flagged, drift),
+            spans=tuple(spans),
             n_anomalies=everyone,
             n_beyond=everyone if drift.beyond is None else int(drift.beyond.size),
             n_partly=n_partly,
@@ -109,36 +109,19 @@ class ReportData:
         """Where rows of these numbers stand in the table."""
         return np.searchsorted(self._table.rows, rows) if isinstance(self._table, RowsView) else rows
 
-    def _columns(self) -> dict[str, str]:
-        """What each column is used for; one that is a category and a feature is a category."""
-        roles = {plan.name: "feature" for plan in self._model.preparation.columns}
-        roles |= {name: _ROLES.get(role, role) for name, role in self._keys.roles.items()}
-        return {column.name: roles.get(column.name, "not used") for column in self._table.columns}
-
-    def _shown(self, rows: JudgedRows, positions: Ints, beyond: Bools, n_worst: int) -> ShownRows:
-        return ShownRows(
-            rows=rows.rows,
-            positions=positions,
-            values=rows.values,
-            judgement=rows.judgement,
-            names=[rows.name(i) for i in range(len(rows))],
-            keys=[rows.keys.texts(cells) for cells in rows.beside],
-            cells=self._cells(positions),
-            beyond=beyond,
-            n_worst=n_worst,
-        )
-
     def _cells(self, positions: Ints) -> list[dict[str, str | None]]:
         """The whole rows at these positions, as they stand in the table."""
         names = [column.name for column in self._table.columns]
         found: dict[int, dict[str, str | None]] = {}
         ordered = np.unique(positions).tolist()
-        many = max(1, _AT_ONCE // len(names))
+        # Of so many cells at once: each time the file is gone through.
+        many = max(1, 200_000 // len(names))
         for start in range(0, len(ordered), many):
             part = ordered[start : start + many]
             for position, cells in zip(part, self._table.take(names, part), strict=True):
-                texts = [cell_text(simplify_cell(cell)) for cell in cells]
-                found[position] = dict(zip(names, texts, strict=True))
+                found[position] = {
+                    name: cell_text(simplify_cell(cell)) for name, cell in zip(names, cells, strict=True)
+                }
         return [found[position] for position in positions.tolist()]
 
     def _look_around(self, around: Neighbourhood) -> None:
@@ -151,12 +134,3 @@ class ReportData:
                 values = batch.values[chosen]
                 around.add(batch.start + chosen, values, self._model.judge(values))
             self._watcher.advance(len(batch.values))
-
-    def _spans(self, incidents: Sequence[Incident], flagged: JudgedRows | None, drift: Drift) -> tuple[Span, ...]:
-        if flagged is None:
-            return ()
-        spans = []
-        for incident in incidents:
-            ranks = drift.course.ranks(self._positions(flagged.rows[incident.rows]))
-            spans.append(Span(int(ranks.min()), int(ranks.max()), int(flagged.rows[incident.peak])))
-        return tuple(spans)

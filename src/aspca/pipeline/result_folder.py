@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
+from aspca.findings.changes import Change, events_of, moment_text
+from aspca.findings.explanation import Explanation
+from aspca.findings.groups import main_rule
+from aspca.findings.incidents import Incident
 from aspca.identities.wording import number_text
-from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows
 from aspca.pipeline.score import score_columns, score_fields
@@ -20,8 +23,6 @@ from aspca.tables.keys import Keys
 from aspca.writers.text_rows import CsvWriter, csv_rows
 
 if TYPE_CHECKING:
-    from aspca.findings.changes import Change
-    from aspca.findings.incidents import Incident
     from aspca.pipeline.outcome import Outcome
 
 RowWriter = Callable[[JudgedRows], None]
@@ -65,9 +66,6 @@ def _new_text(path: Path) -> TextIO:
 @contextlib.contextmanager
 def _explanations(path: Path, model: Model, keys: Keys) -> Iterator[RowWriter]:
     """A function that writes why the anomalies among some rows are some."""
-    # Scores take no words: what makes them is loaded when it is wanted.
-    from aspca.findings.explanation import Explanation
-
     # An empty explanation knows its columns.
     columns = list(Explanation.of(model, np.empty((0, len(model.names))), []).lines())
     with _new_text(path) as stream, CsvWriter(stream, [columns[0], *keys.header(columns), *columns[1:]]) as writer:
@@ -97,8 +95,6 @@ def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], fla
 
     The row `peak` is the worst of an incident, and the key columns that follow are its own.
     """
-    from aspca.findings.changes import moment_text
-
     causes = [main_cause(incident, model) for incident in incidents]
     before: dict[str, Any] = {
         "first": [moment_text(incident.first) for incident in incidents],
@@ -121,14 +117,18 @@ def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], fla
     _write_csv(path, {**before, **keys, **after})
 
 
+def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float]:
+    """What makes up most of an incident's score: a rule's number, its text, its share; or what lies outside them."""
+    rule, share = main_rule(incident.shares)
+    return rule, "outside the rules" if rule is None else str(model.rules[rule]), share
+
+
 def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None:
     """changes.csv: a line for each rule or column that changed; what changed at once has one number.
 
     Rows `first` to `last` in time order, `since` and `until` their times if there are any; `rows` of which `off` are
     beyond the rule's limit.
     """
-    from aspca.findings.changes import events_of, moment_text
-
     events = events_of(changes)
     told = [change for event in events for change in event]
     attributes = {"to_end": "to_end", "rows": "n_rows", "off": "n_off", "rule": "rule", "column": "column"}
@@ -175,15 +175,6 @@ def write_categories(path: Path, outcomes: Mapping[str, Outcome]) -> None:
         "limit": [outcome.limit for outcome in outcomes.values()],
     }
     _write_csv(path, columns)
-
-
-def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float]:
-    """What makes up most of an incident's score: a rule's number, its text, its share; or what lies outside them."""
-    inside = float(incident.shares.sum())
-    if inside < 0.5:
-        return None, "outside the rules", 1.0 - inside
-    top = int(np.argmax(round_for_ranking(incident.shares)))
-    return top, str(model.rules[top]), float(incident.shares[top])
 
 
 def _as_written(values: Sequence[object]) -> list[object]:

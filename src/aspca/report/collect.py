@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from aspca.findings.changes import Change, Course, moment_text
 from aspca.findings.explanation import Explanation
+from aspca.findings.finding import Finding
 from aspca.findings.groups import signatures_of
 from aspca.findings.incidents import Incident
 from aspca.findings.reasons import columns_standing_out, select_rules
 from aspca.findings.values import Original, value_text
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
@@ -238,18 +239,15 @@ class Neighbourhood:
 class ShownRows:
     """The anomalies that are shown (k of them), the worst first, then the sample."""
 
-    rows: Ints  # their numbers in the file
+    findings: tuple[Finding, ...]
+    explanation: Explanation  # theirs, which calls them by their numbers in the file
     positions: Ints  # where they stand among the rows judged
-    values: Floats  # (k, p)
-    judgement: Judgement
-    names: Sequence[str | None]
-    keys: Sequence[Mapping[str, str | None]]  # by column, the texts of the key columns; None where one is missing
-    cells: Sequence[Mapping[str, str | None]]  # the same of the whole row, as it stands in the table
-    beyond: Bools  # which are more than rows of a change
+    cells: Sequence[Mapping[str, str | None]]  # the whole rows as they stand in the table, by column
     n_worst: int  # how many are the worst; the others are the sample
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    @property
+    def rows(self) -> Ints:
+        return np.array([finding.row for finding in self.findings], dtype=np.intp)
 
 
 @dataclass(frozen=True)

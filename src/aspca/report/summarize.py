@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aspca.findings.explanation import Explanation
 from aspca.findings.words import amount
 from aspca.report.collect import Evidence, Provenance
 from aspca.report.names import SENTENCE, Naming, cut, rename_columns
@@ -39,7 +38,7 @@ def summarize(
     """
     naming, shown, model = Naming(evidence.columns, private), evidence.shown, evidence.model
     model = rename_columns(model, naming.called)
-    why = Explanation(model, shown.values, shown.judgement, shown.rows.tolist())
+    why = replace(shown.explanation, model=model)
     groups, homes = summarize_groups(evidence, why)
     rules = summarize_rules(evidence, why, naming)
     anomalies = summarize_anomalies(evidence, why, naming, homes)

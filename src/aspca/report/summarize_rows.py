@@ -89,20 +89,20 @@ def _summarize(
     times = row.score / evidence.limit if evidence.limit else None
     if times is not None and (not np.isfinite(times) or (row.bad_cells and times <= 1.0)):
         times = None
-    name = shown.names[i]
+    found = shown.findings[i]
     return Anomaly(
         rank=i + 1,
-        row=int(shown.rows[i]),
-        name=None if name is None or naming.private else cut(name),
+        row=found.row,
+        name=None if found.name is None or naming.private else cut(found.name),
         keys=tuple(
-            Cell(naming.number[column], naming.cell(text), 0.0, False, "") for column, text in shown.keys[i].items()
+            Cell(naming.number[column], naming.cell(text), 0.0, False, "") for column, text in found.keys.items()
         ),
         score=naming.rough(row.score),
         times=naming.rough_if_finite(times),
         verdict="error" if row.verdict == "error" else "unusual",
         confidence=row.confidence,
         p_value=naming.rough_if_finite(row.p_value),
-        beyond=bool(shown.beyond[i]),
+        beyond=found.beyond,
         sampled=i >= shown.n_worst,
         group=group,
         reason=_give_reason(row, breaks, unusual, naming),
