@@ -15,7 +15,7 @@ from aspca.pipeline.drift import calibrate_on, differs_as_a_whole
 from aspca.pipeline.fit import Learning
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.notes import describe_many, describe_outcomes
-from aspca.pipeline.options import OPTIONS, Request, in_one_sentence, in_python, make_request, with_options
+from aspca.pipeline.options import OPTIONS, Request, for_python, make_request
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.passes import Silent, Watcher
 from aspca.pipeline.report import inputs_of, provenance_of, version, write_reports
@@ -32,8 +32,7 @@ from aspca.writers.folder import refuse_foreign, replaced_folder
 from aspca.writers.text_rows import CsvWriter
 
 
-@with_options(OPTIONS, Detection)
-@in_one_sentence(in_python)
+@for_python(OPTIONS, Detection)
 def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     """Learn the rules of a table and find the rows that break them: what ``aspca detect`` does.
 

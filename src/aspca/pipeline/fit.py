@@ -11,16 +11,7 @@ import numpy as np
 from aspca.findings.words import warn_of_given
 from aspca.model.model import Model
 from aspca.pipeline.fit_table import fit_table
-from aspca.pipeline.options import (
-    OPTIONS,
-    Output,
-    Request,
-    in_one_sentence,
-    in_python,
-    is_named,
-    make_request,
-    with_options,
-)
+from aspca.pipeline.options import OPTIONS, Output, Request, for_python, is_named, make_request
 from aspca.pipeline.passes import Silent, Watcher, read_checked
 from aspca.pipeline.sources import open_table
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
@@ -43,8 +34,7 @@ _NOT_HERE = (*(field.name for field in fields(Output)), "by")
 FIT_OPTIONS: dict[str, Any] = {name: default for name, default in OPTIONS.items() if name not in _NOT_HERE}
 
 
-@with_options(FIT_OPTIONS, "ASPCA")
-@in_one_sentence(in_python)
+@for_python(FIT_OPTIONS, "ASPCA")
 def fit_source(source: Any, **options: Any) -> ASPCA:
     """Learn the rules of a table wherever it is: what ``aspca fit`` does, as a fitted estimator.
 

@@ -209,26 +209,15 @@ def in_python(sentence: str) -> str:
     return re.sub(r"--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), sentence)
 
 
-def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function], Function]:
-    """A function of which `help` and editors know every option by name, and what it returns."""
-
-    def declare(function: Function) -> Function:
-        kind = inspect.Parameter.KEYWORD_ONLY
-        plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
-        named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
-        signature = inspect.Signature([*plain, *named], return_annotation=returns)
-        function.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
-        return function
-
-    return declare
-
-
-def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Function]:
+def for_python(
+    options: Mapping[str, Any] | None = None, returns: Any = Any, spelled: Callable[[str], str] = in_python
+) -> Callable[[Function], Function]:
     """A function for Python's users, whose errors of tables, requests and outputs are all JobError.
 
     They are raised here, anew: whoever logs a traceback with the values of variables would log what is given to the
     function, and passwords of addresses with it. `spelled` puts a sentence about options of the command into the names
-    that Python has for them.
+    that Python has for them. Where there are `options`, `help` and editors know every one by name, and what the
+    function `returns`.
     """
 
     def decorate(function: Function) -> Function:
@@ -236,8 +225,8 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
         def wrapper(*given: Any, **options: Any) -> Any:
             try:
                 return function(*given, **options)
-            except (JobError, OutputError) as error:
-                kind = JobError if isinstance(error, SourceError | OutputError) else type(error)
+            except (JobError, SourceError, OutputError) as error:
+                kind = type(error) if isinstance(error, JobError) else JobError
                 problem = kind(without_secrets(spelled(str(error)), _texts((given, options))))
             del given, options
             # Outside of the handler, so that the error does not hang on to the one before it, nor this frame to it.
@@ -246,6 +235,12 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
             finally:
                 del problem
 
+        if options is not None:
+            plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+            kind = inspect.Parameter.KEYWORD_ONLY
+            named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
+            signature = inspect.Signature([*plain, *named], return_annotation=returns)
+            wrapper.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
         return cast(Function, wrapper)
 
     return decorate

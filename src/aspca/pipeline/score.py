@@ -17,7 +17,7 @@ from aspca.masking import looks_like_address, mask_secrets
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import judged_rows
-from aspca.pipeline.options import files_named, in_one_sentence, in_python, is_named, named_files, reading_of
+from aspca.pipeline.options import files_named, for_python, in_python, is_named, named_files, reading_of
 from aspca.pipeline.passes import MANY, Silent, Watcher, write_behind
 from aspca.pipeline.sources import open_for
 from aspca.tables.addresses import is_postgres
@@ -59,7 +59,7 @@ class Scored:
 
 
 # What the command calls --output is `out` here.
-@in_one_sentence(lambda sentence: in_python(sentence.replace("--output", "--out")))
+@for_python(spelled=lambda sentence: in_python(sentence.replace("--output", "--out")))
 def score_source(
     model: Any,
     source: Any,
