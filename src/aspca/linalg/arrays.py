@@ -9,6 +9,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 
+EPS = float(np.finfo(np.float64).eps)
 # No value of a table is larger: twice this, squared, times 10^7 rows is still below the largest float64 (1.8e308).
 LARGEST_VALUE = np.float64(1e150)
 # And none that varies has a smaller standard deviation: its square is still so far above the smallest float64 (5e-324)

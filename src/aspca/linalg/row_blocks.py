@@ -14,8 +14,6 @@ from aspca.linalg.arrays import Floats
 _ROWS = 64
 # Rows that are taken as one long row where each meets the same numbers: a loop over few columns is mostly overhead.
 _ABREAST = 16
-# 256 KiB of float64: what is made of a part is still in the cache when the next step needs it.
-_PART_VALUES = 2**15
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +45,8 @@ def sum_rows(rows: Floats) -> Floats:
 
 def cached_parts(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices that cover so many rows, each of whole blocks and small enough for the cache."""
-    step = max(_ROWS, _PART_VALUES // max(n_columns, 1) // _ROWS * _ROWS)
+    # 256 KiB of float64: what is made of a part is still in the cache when the next step needs it.
+    step = max(_ROWS, 2**15 // max(n_columns, 1) // _ROWS * _ROWS)
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 

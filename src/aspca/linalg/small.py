@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # Beside a number of this size a sum of one loses 20 of its 52 bits.
 _HUGE = 2.0**20
-# A tile and its mirror image stay in the second-level cache: reading a transpose row by row would miss it.
-_TILE = 128
 # Below so many rows a dense product takes no longer, and above this share of entries neither.
 _LARGE, _DENSE = 256, 0.05
 
@@ -62,7 +60,8 @@ def symmetrise(matrix: Floats) -> float:
     In place: no second matrix for the transpose.
     """
     asymmetry = 0.0
-    tiles = [slice(start, start + _TILE) for start in range(0, matrix.shape[0], _TILE)]
+    # A tile and its mirror image stay in the second-level cache: reading a transpose row by row would miss it.
+    tiles = [slice(start, start + 128) for start in range(0, matrix.shape[0], 128)]
     for k, rows in enumerate(tiles):
         for columns in tiles[k:]:
             tile, mirror = matrix[rows, columns], matrix[columns, rows].T

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import EPS, Bools, Floats, Ints
 from aspca.linalg.small import symmetrise
 
 Number = Floats | float
@@ -27,7 +27,6 @@ _LEAST_EXPONENT = -960
 # More decimals than this are no step that somebody chose: the column is continuous.
 MOST_DECIMALS = 6
 CONTINUOUS = 16
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # BLAS sums products one after the other: errors grow with the rows of a block, but hardly with merges.
 MOST_ROWS = 2**13
 
@@ -213,5 +212,5 @@ def _fit(columns: Floats, decimals: int) -> Bools:
         shifted = columns * 10.0**decimals
         off = np.abs(shifted - np.rint(shifted))
         # Beyond 2^53 every float64 is a whole number: no sign of a step.
-        bad = (off > ROUNDING * np.abs(shifted)) | (np.abs(shifted) >= 2.0**53)
+        bad = (off > 4.0 * EPS * np.abs(shifted)) | (np.abs(shifted) >= 2.0**53)
     return np.asarray(~bad.any(axis=1))

@@ -34,11 +34,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import EPS, Floats, Ints
 from aspca.linalg.small import find_whiteners, inverses
 from aspca.moments.patterns import Patterns, find_seen_pairs, maximise_entropy, sample_patterns
 
-EPS = float(np.finfo(np.float64).eps)
 # Rounding of T in a quick step, over eps |C| / least variance: ten times what was seen.
 _NOISE = 32.0 * EPS
 # Extrapolation: the longest step at first, how it grows when it proves good and shrinks when not, and to what.

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import EPS, Bools, Floats, Ints
 from aspca.linalg.small import symmetrise
 from aspca.moments.blocks import find_decimals, two_sum
-from aspca.moments.em import EPS, fit_gaussian
+from aspca.moments.em import fit_gaussian
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import Patterns, collect_patterns, group_by_gaps
 from aspca.moments.row_hash import hash_values

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import EPS, Bools, Floats, Ints
 
 # Temporaries of one chunk of patterns: 4 MiB. Smaller ones stay in nearer caches, but there are more calls for them.
 CHUNK_VALUES = 2**19
@@ -79,7 +79,7 @@ def maximise_entropy(covariance: Floats, together: Bools) -> Floats:
     deviations = np.sqrt(np.diagonal(covariance))
     scale = np.where(deviations > 0.0, deviations, 1.0)
     correlations = covariance / np.outer(scale, scale)
-    cutoff = len(scale) * float(np.finfo(np.float64).eps)
+    cutoff = len(scale) * EPS
     for _ in range(100):
         before = correlations.copy()
         for i in np.flatnonzero(~together.all(axis=1)):

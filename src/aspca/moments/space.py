@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, SMALLEST_DEVIATION, Bools, Floats, Ints, frozen
+from aspca.linalg.arrays import EPS, FARTHEST, SMALL_SCALE, SMALLEST_DEVIATION, Bools, Floats, Ints, frozen
 from aspca.linalg.small import compute_typical_variance, is_thin
 from aspca.moments.autocorrelation import count_effective_rows
 from aspca.moments.blocks import CONTINUOUS, slice_for_cache
@@ -17,7 +17,6 @@ from aspca.moments.moments import Moments
 from aspca.moments.validation import column_name
 from aspca.preparation.feature import Feature
 
-_EPS = float(np.finfo(np.float64).eps)
 # How many roundings a value may have gone through on its way here.
 _ROUNDINGS = 8.0
 # Rows per direction from which on the lack of rows explains nothing.
@@ -152,7 +151,7 @@ class ScaledSpace:
     def _rank_of(self, features: Ints) -> int:
         roots = np.sqrt(self.variances[features])
         correlation = self.covariance[np.ix_(features, features)] / roots[:, None] / roots
-        least = 4.0 * self.n_varying * _EPS * self.n_varying
+        least = 4.0 * self.n_varying * EPS * self.n_varying
         return int((np.linalg.eigvalsh(correlation) > least).sum()) if len(roots) else 0
 
     def spans_more_than(self, directions: float) -> bool:
@@ -209,7 +208,7 @@ class ScaledSpace:
     @cached_property
     def rounding(self) -> Floats:
         """How far rounding of its values may move a scaled feature (p,)."""
-        return np.asarray(_ROUNDINGS * _EPS * (self.largest / self.scale))
+        return np.asarray(_ROUNDINGS * EPS * (self.largest / self.scale))
 
     @cached_property
     def steps(self) -> Floats:
@@ -297,7 +296,7 @@ def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
             spread[k] = column[used] @ np.abs(covariance[used[:, None], used]) @ column[used]
     else:
         spread = np.einsum("ij,ij->j", size, np.abs(covariance) @ size)
-    return np.asarray(4.0 * len(loadings) * _EPS * spread, dtype=np.float64)
+    return np.asarray(4.0 * len(loadings) * EPS * spread, dtype=np.float64)
 
 
 def unresolved_variance(size: Floats, covariance: Floats) -> float:

@@ -49,7 +49,7 @@ def active_set(problem: ComponentProblem, start: Floats) -> Candidate | None:
         return None
     value = problem.objective(v)
     for _ in range(_MAX_ROUNDS):
-        v, value = _settle(problem, v, value)
+        v, value = _minimise_on_face(problem, v, value)
         grown = _grow(problem, v, value)
         if grown is None or grown[1] >= value - _SAME * max(abs(value), problem.alpha):
             break
@@ -150,7 +150,7 @@ def _minimiser(problem: ComponentProblem, S: Ints, s: Floats, here: Floats) -> F
     return np.asarray(u / length(u), dtype=np.float64)
 
 
-def _settle(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, float]:
+def _minimise_on_face(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, float]:
     """Minimise over the orthant face of v, dropping entries as they reach zero."""
     for _ in range(problem.p + 1):
         S = np.flatnonzero(v)
@@ -233,7 +233,7 @@ def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, f
         full[S] = np.where(u * s[S] > 0, u, 0.0)
         entered = find_feasible(problem, full)
         if entered is not None:
-            result = _settle(problem, entered, problem.objective(entered))
+            result = _minimise_on_face(problem, entered, problem.objective(entered))
             if result[1] < value:
                 return result
     return None

@@ -26,12 +26,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import qr
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import EPS, Floats, Ints
 from aspca.linalg.eigen import find_left_null_space, find_lowest_values
-
-_EPS = float(np.finfo(np.float64).eps)
-# The active set comes back to the same few supports; keeping all of them would take memory like p^3.
-_BASES_KEPT = 16
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,8 @@ class ComponentProblem:
         """Basis (|S|, r) of the vectors on a support that are orthogonal to V; None where that is all of them."""
         key = support.tobytes()
         if key not in self._bases:
-            if len(self._bases) >= _BASES_KEPT:
+            # The active set comes back to the same few supports; keeping all of them would take memory like p^3.
+            if len(self._bases) >= 16:
                 self._bases.clear()
             self._bases[key] = find_left_null_space(self.V[support])
         return self._bases[key]
@@ -78,7 +75,7 @@ class ComponentProblem:
     @property
     def rounding(self) -> float:
         """What rounding may add to a computed eigenvalue of N'(C+U)N (a generous multiple of p eps ||C+U||)."""
-        return 8.0 * self.p * _EPS * self.size
+        return 8.0 * self.p * EPS * self.size
 
     def objective(self, v: Floats) -> float:
         return float(v @ (self.C @ v)) + self.alpha * (float(np.abs(v).sum()) ** 2 - float(v @ v))

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dgesv, sgesv
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import EPS, Floats, Ints
 
 # From so many columns on arithmetic takes longer than calls.
 _LARGE = 100
@@ -34,7 +34,6 @@ _SEED = 20150810
 _MOST_COLUMNS_SPIKY, _MOST_COLUMNS_RANDOM = 48, 20
 # A plane rotation must lower its plane by more than this share, else rounding would keep the sweeps busy for ever.
 _MIN_GAIN = 1e-13
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # Rows whose share of the span is this close tie, and the first is taken: BLAS rounding must not choose.
 _TIE = 1e-9
 
@@ -200,7 +199,7 @@ def rotate_pairs(columns: Floats, first: Ints, second: Ints) -> float:
     c, s = np.where(far, s, c)[:, None], np.where(far, -c, s)[:, None]
     a, b = a[rows], b[rows]
     new_a, new_b = c * a + s * b, c * b - s * a
-    noise = _ROUNDING * (np.abs(a) + np.abs(b))
+    noise = 4.0 * EPS * (np.abs(a) + np.abs(b))
     new_a[np.abs(new_a) <= noise] = 0.0
     new_b[np.abs(new_b) <= noise] = 0.0
     columns[first[rows]], columns[second[rows]] = new_a, new_b
