@@ -13,9 +13,8 @@ from typing import Any, TypeVar, cast
 
 from aspca.escaping import without_secrets
 from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
-from aspca.tables.addresses import is_postgres
 from aspca.tables.errors import JobError, RequestError, SourceError
-from aspca.tables.paths import expand
+from aspca.tables.paths import expand, is_postgres
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
 from aspca.tables.roles import Columns
 from aspca.writers.inputs import OutputError

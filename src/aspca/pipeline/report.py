@@ -29,9 +29,9 @@ from aspca.report.collect import Provenance
 from aspca.report.summarize import summarize
 from aspca.report.summary import Report
 from aspca.settings import DEFAULTS
-from aspca.tables.addresses import is_address, is_postgres
 from aspca.tables.column_checks import find_keys
 from aspca.tables.errors import JobError, RequestError
+from aspca.tables.paths import is_address, is_postgres
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
 from aspca.tables.roles import Columns
 

@@ -20,11 +20,11 @@ from aspca.pipeline.judged_rows import judged_rows
 from aspca.pipeline.options import files_named, for_python, in_python, is_named, named_files, reading_of
 from aspca.pipeline.passes import MANY, Silent, Watcher, write_behind
 from aspca.pipeline.sources import open_for
-from aspca.tables.addresses import is_postgres
 from aspca.tables.column_checks import find_keys
 from aspca.tables.errors import RequestError
 from aspca.tables.keys import Keys
 from aspca.tables.parted import PartedTable
+from aspca.tables.paths import is_postgres
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Table
 from aspca.writers.fields import Field, Kind, Part

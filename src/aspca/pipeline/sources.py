@@ -14,14 +14,13 @@ from aspca.model.model import Model
 from aspca.pipeline.options import named_files
 from aspca.pipeline.passes import Watcher
 from aspca.preparation.columns import cell_text
-from aspca.tables.addresses import is_postgres
 from aspca.tables.column_checks import refuse_unfit
 from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import JobError, SourceError
 from aspca.tables.formats import open_source
 from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.parted import PartedTable
-from aspca.tables.paths import expand_for_engine
+from aspca.tables.paths import expand_for_engine, is_postgres
 from aspca.tables.request import ReadOptions, read_alike
 from aspca.tables.table import Table
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aspca.masking import mask_secrets
 from aspca.tables import SourceError
-from aspca.tables.addresses import is_address, is_postgres, parse_file_address
+from aspca.tables.paths import is_address, is_postgres, parse_file_address
 
 SHOWN = {
     "postgresql://host/db": "postgresql://host/db",

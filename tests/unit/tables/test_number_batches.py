@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from aspca.tables.arrow_stream import number_batches
+from aspca.tables.file_table import number_batches
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -58,7 +58,7 @@ def test_left_in_the_middle() -> None:
 
 def test_without_pyarrow_and_pandas() -> None:
     script = (
-        "import sys, duckdb; from aspca.tables.arrow_stream import number_batches; "
+        "import sys, duckdb; from aspca.tables.file_table import number_batches; "
         "print(sum(len(v) for v, _ in number_batches(duckdb.connect(), 'SELECT range::DOUBLE FROM range(?)', [9])), "
         "*{'pyarrow', 'pandas'} & set(sys.modules))"
     )
