@@ -307,16 +307,14 @@ def draw_roc(
 
 def draw_projections(values: Floats, rows: Sequence[str], labels: Sequence[str], line: int) -> Canvas:
     """Rows by components, with a line below the first so many rows."""
-    from matplotlib.colors import Normalize
-
     figure, axes = make_sheet(2.4 + 0.62 * len(labels), 1.0 + 0.24 * len(rows))
     largest = float(np.abs(values).max())
-    columns, norm = [f"PC {label}" for label in labels], Normalize(-largest, largest)
+    columns = [f"PC {label}" for label in labels]
 
     def write(value: float) -> str:
         return f"{round(value, 2) + 0.0:.2f}"
 
-    draw_cells(axes[0, 0], values, rows, columns, get_diverging(), norm, "projection", write)
+    draw_cells(axes[0, 0], values, rows, columns, (-largest, largest), "projection", write)
     if line:
         axes[0, 0].axhline(line - 0.5, color="black", lw=1.4)
     return figure

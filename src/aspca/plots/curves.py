@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.metrics import auc, roc_curve
 
+import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.estimators.selection import Choice, Selection, select
 from aspca.linalg.arrays import Floats
-from aspca.plots.canvas import (
-    BLUE,
-    CYCLE,
-    DASHES,
-    VERMILLION,
-    Display,
-    add_legend_below,
-    add_panels,
-    entitle,
-    hide_spines,
-    set_log_scale,
-    show_percent,
-)
 from aspca.plots.labels import shorten, write_number
 from aspca.plots.sources import find_detector, judge_rows
 
@@ -33,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class RocDisplay(Display):
+class RocDisplay(canvas.Display):
     """ROC curves of one or more detectors.
 
     Drawn are `lines_` (Line2D), `alarms_` (the same, one point per detector with a known threshold), and
@@ -100,7 +88,7 @@ class RocDisplay(Display):
         self.lines_: list[Any] = []
         self.alarms_: list[Any] = []
         for k, name in enumerate(self.names):
-            colour, dash = CYCLE[k % len(CYCLE)], DASHES[k % len(DASHES)]
+            colour, dash = canvas.CYCLE[k % len(canvas.CYCLE)], canvas.DASHES[k % len(canvas.DASHES)]
             # Words first: a label that begins with an underscore is left out of legends.
             label = f"AUC {self.roc_auc[k]:.3f}:  {for_picture(shorten(name, 44))}"
             self.lines_ += ax.plot(self.fpr[k], self.tpr[k], dash, c=colour, lw=1.8, label=label)
@@ -111,15 +99,15 @@ class RocDisplay(Display):
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
         ax.set_xlabel(f"false alarms: share of the {self.n_normal:,} normal rows that are flagged", fontsize=9)
         ax.set_ylabel(f"found: share of the {self.n_anomalies:,} anomalies that are flagged", fontsize=9)
-        show_percent(ax, "x")
-        show_percent(ax, "y")
+        canvas.show_percent(ax, "x")
+        canvas.show_percent(ax, "y")
         ax.grid(color="0.92", lw=0.8)
         ax.set_axisbelow(True)
-        hide_spines(ax)
+        canvas.hide_spines(ax)
         order = np.argsort([-area for area in self.roc_auc], kind="stable")
-        add_legend_below(ax, handles=[*(self.lines_[k] for k in order), self.chance_level_])
+        canvas.add_legend_below(ax, handles=[*(self.lines_[k] for k in order), self.chance_level_])
         detail = "Circles: each detector's own threshold" if self.alarms_ else ""
-        entitle(ax, "Anomalies found against false alarms (ROC)", detail)
+        canvas.entitle(ax, "Anomalies found against false alarms (ROC)", detail)
         return self
 
 
@@ -158,7 +146,7 @@ _PANELS: dict[str, dict[str, str]] = {
 
 
 @dataclass(eq=False)
-class SelectionDisplay(Display):
+class SelectionDisplay(canvas.Display):
     """Curves over the number of rules (left) and over alpha (right).
 
     Drawn are, in the panels `axes_` (panels, 2), the `lines_` (Line2D) by field of `Choice` and setting,
@@ -199,7 +187,7 @@ class SelectionDisplay(Display):
             "alpha, right with that number of rules"
         )
         title = "What other numbers of rules and other alphas would give", detail
-        grid = add_panels(ax, title, [1.75] * len(panels), (1.0, 1.0))
+        grid = canvas.add_panels(ax, title, [1.75] * len(panels), (1.0, 1.0))
         in_logarithms = all(one.alpha > 0 for one in found.over_alphas)
         self.axes_ = np.empty((len(panels), 2), dtype=object)
         self.lines_: dict[tuple[str, str], Any] = {}
@@ -212,9 +200,9 @@ class SelectionDisplay(Display):
                 )
                 self._draw_curves(axes, setting, found.over_alphas if side else found.over_components, curves)
                 if side and in_logarithms:
-                    set_log_scale(axes, "x")
+                    canvas.set_log_scale(axes, "x")
                 if says.startswith(("share", "found")):
-                    show_percent(axes, "y")
+                    canvas.show_percent(axes, "y")
                 axes.tick_params(labelsize=8, labelbottom=k == len(panels) - 1, labelleft=side == 0)
             first, second = self.axes_[k]
             # Both panels share limits, which are set once all is drawn: fixed earlier they would cut curves. No share
@@ -235,7 +223,7 @@ class SelectionDisplay(Display):
 
         choices = sorted(choices, key=lambda one: float(getattr(one, setting)))
         where = [float(getattr(one, setting)) for one in choices]
-        styles = ((BLUE, "o-"), (VERMILLION, "s--"))
+        styles = ((canvas.BLUE, "o-"), (canvas.VERMILLION, "s--"))
         for (name, label), (colour, style) in zip(curves.items(), styles, strict=False):
             heights = [getattr(one, name) for one in choices]
             (self.lines_[name, setting],) = axes.plot(where, heights, style, c=colour, ms=3.5, lw=1.3, label=label)
@@ -244,7 +232,7 @@ class SelectionDisplay(Display):
             axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axes.grid(axis="y", color="0.92", lw=0.8)
         axes.set_axisbelow(True)
-        hide_spines(axes)
+        canvas.hide_spines(axes)
 
 
 plot_selection = SelectionDisplay.from_selection

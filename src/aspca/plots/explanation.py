@@ -7,22 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.findings.explanation import Explanation, position_in
 from aspca.linalg.arrays import Floats, Ints
-from aspca.plots.canvas import (
-    ANOMALY,
-    BLUE,
-    LINE,
-    OUTSIDE,
-    Display,
-    add_panels,
-    draw_shares,
-    finish_panel,
-    label_slots,
-    room_for_labels,
-    set_log_scale,
-)
 from aspca.plots.labels import (
     OUTSIDE_THE_RULES,
     shorten,
@@ -40,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class ExplanationDisplay(Display):
+class ExplanationDisplay(canvas.Display):
     """One row explained.
 
     Drawn are, in the three panels `axes_`, shares of the rules at the positions `rules_` as `rule_bars_`, shares of
@@ -93,7 +81,7 @@ class ExplanationDisplay(Display):
         shares = why.feature_contributions[0] / score if score > 0 else np.zeros(len(why.names))
         self.rules_, by_rule = _find_largest(why.shares[0], check_count(n_rules, "n_rules"))
         self.features_, by_feature = _find_largest(shares, check_count(n_features, "n_features"))
-        width = room_for_labels(ax, 62, 0.35)
+        width = canvas.room_for_labels(ax, 62, 0.35)
         texts = [wrap_rule(f"{i}:  {why.rules[i]}", width, 2, why.names) for i in self.rules_]
         names = shorten_names(why.names, min(30, width))
         labels = [names[j] for j in self.features_]
@@ -101,24 +89,26 @@ class ExplanationDisplay(Display):
             texts.append(_count_others(len(why.rules) - len(texts), "rule"))
         if by_feature.size > len(labels):
             labels.append(_count_others(len(why.names) - len(labels), "feature"))
-        colours = [ANOMALY] * self.rules_.size
+        colours = [canvas.ANOMALY] * self.rules_.size
         outside = None
         if why.model.evidence is not None:
             part = float(why.outside[0]) / score if score > 0 else 0.0
             outside = int((by_rule[: self.rules_.size] >= part).sum())
             by_rule = np.insert(by_rule, outside, part)
             texts.insert(outside, OUTSIDE_THE_RULES)
-            colours.insert(outside, OUTSIDE)
+            colours.insert(outside, canvas.OUTSIDE)
         tallest = max(text.count("\n") + 1 for text in texts)
-        heights = (LINE * (tallest + 0.5) * max(2, len(texts)), LINE * 1.5 * max(3, len(labels)))
+        heights = (canvas.LINE * (tallest + 0.5) * max(2, len(texts)), canvas.LINE * 1.5 * max(3, len(labels)))
         ax = self._open(ax, 10.5, sum(heights) + 1.9)
-        grid = add_panels(ax, _write_title(why), heights, (1.0, 1.0))
+        grid = canvas.add_panels(ax, _write_title(why), heights, (1.0, 1.0))
         top, left = self.figure_.add_subplot(grid[0, :]), self.figure_.add_subplot(grid[1, 0])
         right = self.figure_.add_subplot(grid[1, 1], sharey=left)
         self.axes_ = (top, left, right)
         self.rule_bars_ = _draw_labelled_bars(top, by_rule, texts, tallest, colours, "rule")
         self.outside_bar_ = None if outside is None else self.rule_bars_[outside]
-        self.feature_bars_ = _draw_labelled_bars(left, by_feature, labels, 1, [BLUE] * len(self.features_), "feature")
+        self.feature_bars_ = _draw_labelled_bars(
+            left, by_feature, labels, 1, [canvas.BLUE] * len(self.features_), "feature"
+        )
         self._draw_values(why, right)
         return self
 
@@ -131,14 +121,14 @@ class ExplanationDisplay(Display):
         heights = np.arange(features.size, dtype=np.float64)
         axes.axvline(0.0, color="0.6", lw=0.8, ls=":")
         axes.hlines(heights, np.minimum(value, normal), np.maximum(value, normal), color="0.75", lw=1.5)
-        ring: Any = {"ms": 5.5, "mfc": "white", "mec": BLUE, "mew": 1.4}
+        ring: Any = {"ms": 5.5, "mfc": "white", "mec": canvas.BLUE, "mew": 1.4}
         (self.normal_,) = axes.plot(normal, heights, "o", label="nearest normal", **ring)
-        (self.values_,) = axes.plot(value, heights, "D", ms=4.5, c=ANOMALY, label="this row")
+        (self.values_,) = axes.plot(value, heights, "D", ms=4.5, c=canvas.ANOMALY, label="this row")
         says, drawn = "distance from the mean,\nin units of the feature's scale", np.concatenate([value, normal])
         sizes = np.abs(drawn[(drawn != 0) & np.isfinite(drawn)])
         # Values so many times the median one would squeeze it against zero.
         if sizes.size and sizes.max() > 30.0 * np.median(sizes):
-            set_log_scale(axes, "x", linear=float(np.median(sizes)))
+            canvas.set_log_scale(axes, "x", linear=float(np.median(sizes)))
             says += " (log scale)"
         else:
             axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
@@ -150,7 +140,7 @@ class ExplanationDisplay(Display):
             same = 1e-4 * float(why.model.space.deviations[j])
             axes.text(1.03, k, write_pair(float(why.values[0, j]), float(why.repaired[0, j]), same), **style)
         axes.text(1.03, -0.85, "value  (normal)", weight="bold", **style)
-        finish_panel(axes, says, labelled=False)
+        canvas.finish_panel(axes, says, labelled=False)
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize=8, borderaxespad=0.0)
 
 
@@ -191,8 +181,8 @@ def _draw_labelled_bars(axes: Axes, shares: Floats, labels: list[str], lines: in
     heights = np.arange(shares.size)
     axes.set_ylim(shares.size - 0.5, -0.5)
     thickness = 0.65 if lines == 1 else 0.5
-    bars = draw_shares(axes, heights, shares, height=thickness, color=[*colours, "0.7"][: shares.size])
+    bars = canvas.draw_shares(axes, heights, shares, height=thickness, color=[*colours, "0.7"][: shares.size])
     axes.set_xlim(0.0, max(float(shares.max()), 1e-9) * 1.15)
-    label_slots(axes, "y", heights.tolist(), labels, lines)
-    finish_panel(axes, f"share of the score, by {by}")
+    canvas.label_slots(axes, "y", heights.tolist(), labels, lines)
+    canvas.finish_panel(axes, f"share of the score, by {by}")
     return bars

@@ -9,21 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Floats
-from aspca.plots.canvas import (
-    ANOMALY,
-    LINE,
-    Display,
-    entitle,
-    figure_of,
-    get_sequential,
-    label_slots,
-    measure_labels,
-    room_for_labels,
-    show_percent,
-)
 from aspca.plots.labels import (
     ELLIPSIS,
     OUTSIDE_THE_RULES,
@@ -50,15 +39,17 @@ def draw_cells(
     values: Floats,
     rows: Sequence[str],
     columns: Sequence[str],
-    colours: Any,
-    norm: Any,
+    limits: tuple[float, float],
     bar_label: str,
     write: Callable[[float], str],
 ) -> tuple[Any, Any]:
-    """Cells for `values` (r, c), the first row on top; zeros are left empty. Returns the mesh and its bar.
+    """Cells for `values` (r, c) between limits, the first row on top, as a mesh and its bar; zeros are left empty.
 
-    `colours` and `norm` are matplotlib's; where there is room, values are written into the cells, by `write`.
+    Where there is room, values are written into the cells, by `write`.
     """
+    from matplotlib.colors import Normalize
+
+    norm, colours = Normalize(*limits), canvas.get_diverging() if limits[0] < 0.0 else canvas.get_sequential()
     r, c = values.shape
     across, down = np.arange(c + 1) - 0.5, np.arange(r + 1) - 0.5
     ax.set_facecolor("white")
@@ -70,11 +61,11 @@ def draw_cells(
     ax.vlines(across, -0.5, r - 0.5, color="0.88", lw=0.5)
     for spine in ax.spines.values():
         spine.set_color("0.6")
-    bar = figure_of(ax).colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=25)
+    bar = canvas.figure_of(ax).colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=25)
     bar.set_label(bar_label, fontsize=8.5)
     bar.ax.tick_params(labelsize=8)
-    label_slots(ax, "y", list(range(r)), rows)
-    label_slots(ax, "x", list(range(c)), columns, _count_lines(columns))
+    canvas.label_slots(ax, "y", list(range(r)), rows)
+    canvas.label_slots(ax, "x", list(range(c)), columns, _count_lines(columns))
     for i, j in zip(*np.nonzero(values), strict=True) if c <= _MOST_WRITTEN else ():
         red, green, blue, _ = mesh.cmap(norm(values[i, j]))
         # Black or white, whichever reads better.
@@ -86,17 +77,17 @@ def draw_cells(
 
 def measure_cells(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, float]:
     """Inches of a figure for cells with these names at the sides, a bar and a title."""
-    n, lines, longest = len(columns), _count_lines(columns), measure_labels(columns)
+    n, lines, longest = len(columns), _count_lines(columns), canvas.measure_labels(columns)
     # Cells are wide enough to write in where there are few, and for labels of so many lines.
-    width = max(0.24, LINE * (lines + 0.2))
+    width = max(0.24, canvas.LINE * (lines + 0.2))
     if n <= _MOST_IN_LINES and lines > 1:
         width = 1.3
     elif n <= _MOST_WRITTEN:
         width = 0.5
-    below = longest if longest > 0.9 * width else LINE * lines
+    below = longest if longest > 0.9 * width else canvas.LINE * lines
     # Less than 1.7 inches are too low for the bar beside the cells and its label.
-    height = max(LINE * 1.15 * len(rows), 1.7) + below + 1.5
-    return max(measure_labels(rows) + width * n + 1.6, 6.5), max(height, 3.2)
+    height = max(canvas.LINE * 1.15 * len(rows), 1.7) + below + 1.5
+    return max(canvas.measure_labels(rows) + width * n + 1.6, 6.5), max(height, 3.2)
 
 
 def _count_lines(names: Sequence[str]) -> int:
@@ -104,7 +95,7 @@ def _count_lines(names: Sequence[str]) -> int:
 
 
 @dataclass(eq=False)
-class HeatmapDisplay(Display):
+class HeatmapDisplay(canvas.Display):
     """Contributions to the scores of rows.
 
     Drawn are `mesh_` (QuadMesh), whose array holds shares of the row's score, masked below one percent, its
@@ -157,8 +148,6 @@ class HeatmapDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, n_columns: int = 45) -> Self:
         """Draw at most `n_columns`, the largest, in their own order, and the sum of the others."""
-        from matplotlib.colors import Normalize
-
         why = self.explanation
         parts, beyond = why.feature_contributions, None
         if self.by == "rules":
@@ -188,16 +177,15 @@ class HeatmapDisplay(Display):
         ]
         ax = self._open(ax, *measure_cells(rows, columns))
         bar = f"share of the row's score\nempty: under {_LEAST_SHARE:.0%}"
-        norm = Normalize(0.0, 1.0)
-        self.mesh_, self.colorbar_ = draw_cells(ax, drawn, rows, columns, get_sequential(), norm, bar, "{:.0%}".format)
-        show_percent(self.colorbar_.ax, "y")
+        self.mesh_, self.colorbar_ = draw_cells(ax, drawn, rows, columns, (0.0, 1.0), bar, "{:.0%}".format)
+        canvas.show_percent(self.colorbar_.ax, "y")
         if apart < len(columns) - 0.5:
             ax.axvline(apart, color="0.4", lw=1.2)
         if 0 < self._count_flagged() < len(rows):
-            ax.axhline(self._count_flagged() - 0.5, color=ANOMALY, lw=1.6)
+            ax.axhline(self._count_flagged() - 0.5, color=canvas.ANOMALY, lw=1.6)
         ax.set_ylabel("row  (score), the highest on top", fontsize=9)
         ax.set_xlabel(self.by[:-1], fontsize=9)
-        entitle(ax, *self._write_title(), left=measure_labels(rows))
+        canvas.entitle(ax, *self._write_title(), left=canvas.measure_labels(rows))
         return self
 
     def _count_flagged(self) -> int:
@@ -207,10 +195,10 @@ class HeatmapDisplay(Display):
     def _label_columns(self, ax: Axes | None) -> list[str]:
         why = self.explanation
         if self.by == "features":
-            names = shorten_names(why.names, room_for_labels(ax, 30, 0.25))
+            names = shorten_names(why.names, canvas.room_for_labels(ax, 30, 0.25))
             return [names[j] for j in self.columns_]
         texts = [f"{j}:  {why.rules[j]}" for j in self.columns_]
-        width, lines = room_for_labels(ax, 40, 0.25), 2
+        width, lines = canvas.room_for_labels(ax, 40, 0.25), 2
         if ax is None and len(why.rules) < _MOST_IN_LINES:
             lines = 4
             few = [wrap_rule(text, 18, lines, why.names) for text in texts]

@@ -10,23 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+import aspca.plots.canvas as canvas
 from aspca.linalg.arrays import Floats, Ints
-from aspca.plots.canvas import (
-    ANOMALY,
-    BLUE,
-    LINE,
-    OUTSIDE,
-    Display,
-    add_panels,
-    draw_shares,
-    entitle,
-    finish_panel,
-    get_diverging,
-    label_slots,
-    measure_labels,
-    room_for_labels,
-    set_log_scale,
-)
 from aspca.plots.heatmap import draw_cells, measure_cells
 from aspca.plots.labels import OUTSIDE_THE_RULES, shorten_names, wrap_rule, write_share
 from aspca.plots.sources import check_count, explanation_of, model_of
@@ -38,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class LoadingsDisplay(Display):
+class LoadingsDisplay(canvas.Display):
     """The matrix of loadings, features by components or by rules.
 
     Drawn are `mesh_` (QuadMesh), whose array is masked where a loading is zero, its `colorbar_`, and the features at
@@ -73,25 +58,25 @@ class LoadingsDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, n_features: int = 80) -> Self:
         """Draw the features in their own order; where they are more than `n_features`, those that weigh most."""
-        from matplotlib.colors import Normalize
-
         p, d = self.loadings.shape
         if not d:
             raise ValueError(f"There are no {self.of} to draw; of='components' draws what they are sought in.")
         weight = np.square(self.loadings).sum(axis=1)
         most = np.argsort(-weight, kind="stable")[: check_count(n_features, "n_features")]
         self.features_ = np.sort(most)
-        labels = shorten_names(self.names, room_for_labels(ax, 34, 0.3))
+        labels = shorten_names(self.names, canvas.room_for_labels(ax, 34, 0.3))
         rows, columns = [labels[j] for j in self.features_], [str(i) for i in range(d)]
         ax = self._open(ax, *measure_cells(rows, columns))
-        shown, norm, bar = self.loadings[self.features_], Normalize(-1.0, 1.0), "loading (no unit)\nempty: exactly zero"
-        self.mesh_, self.colorbar_ = draw_cells(ax, shown, rows, columns, get_diverging(), norm, bar, _write_loading)
+        shown, bar = self.loadings[self.features_], "loading (no unit)\nempty: exactly zero"
+        self.mesh_, self.colorbar_ = draw_cells(ax, shown, rows, columns, (-1.0, 1.0), bar, _write_loading)
         ax.set_xlabel(f"number of the {self.of[:-1]}", fontsize=9)
         detail = f"{int((self.loadings != 0).sum())} of {p * d} loadings are not zero"
         if len(rows) < p:
             detail += f"; {len(rows)} of {p} features are drawn, those of the largest loadings"
         each = f"the {self.of[:-1]} relates" if d == 1 else f"each of {d} {self.of} relates"
-        entitle(ax, f"Loadings: which of {counted(p, 'feature')} {each}", detail, left=measure_labels(rows))
+        canvas.entitle(
+            ax, f"Loadings: which of {counted(p, 'feature')} {each}", detail, left=canvas.measure_labels(rows)
+        )
         return self
 
 
@@ -104,7 +89,7 @@ def _write_loading(value: float) -> str:
 
 
 @dataclass(eq=False)
-class RulesDisplay(Display):
+class RulesDisplay(canvas.Display):
     """Rules, one line each.
 
     Drawn are, in the panels `axes_` (the second where there are shares), the rules of the numbers `order_`, from top to
@@ -161,7 +146,7 @@ class RulesDisplay(Display):
         most = check_count(n_rules, "n_rules")
         order = np.argsort(self.spreads if self.shares is None else -self.shares, kind="stable")[:most]
         self.order_ = order = order if sort and self.shares is not None else np.sort(order)
-        width = room_for_labels(ax, 62, 0.4)
+        width = canvas.room_for_labels(ax, 62, 0.4)
         texts = [wrap_rule(f"{i}:  {self.rules[i]}", width, 3, self.names) for i in order]
         if self.outside is not None:
             texts.append(OUTSIDE_THE_RULES)
@@ -172,13 +157,13 @@ class RulesDisplay(Display):
         tops = np.concatenate([[0.0], np.cumsum(lines + 0.4)])
         middles = (tops[:-1] + tops[1:]) / 2
         columns = 1 if self.shares is None else 2
-        height = LINE * float(tops[-1])
+        height = canvas.LINE * float(tops[-1])
         ax = self._open(ax, 6.4 + 2.9 * columns, 1.3 + height)
-        grid = add_panels(ax, self._write_title(order), [height], (2.0, 3.0)[:columns])
+        grid = canvas.add_panels(ax, self._write_title(order), [height], (2.0, 3.0)[:columns])
         first = self.figure_.add_subplot(grid[0, 0])
         first.set_ylim(float(tops[-1]), 0.0)
         self._draw_spreads(first, middles[: order.size])
-        label_slots(first, "y", middles.tolist(), texts)
+        canvas.label_slots(first, "y", middles.tolist(), texts)
         self.axes_: tuple[Axes, ...] = (first,)
         self.shares_: Any = None
         self.outside_: Any = None
@@ -197,26 +182,26 @@ class RulesDisplay(Display):
         spreads = self.spreads[self.order_]
         # Exact rules have no spread to speak of; where all are, the axis begins somewhere.
         least = float(spreads[~exact].min()) if not exact.all() else 1e-4
-        set_log_scale(axes, "x")
+        canvas.set_log_scale(axes, "x")
         left = least / (4.0 if exact.any() else 2.0)
         axes.set_xlim(left, 2.0 * max(1.0, float(spreads.max(initial=0.0))))
         # What float64 resolves of an exact rule is no spread.
         seen = np.where(exact, left, spreads)
         axes.hlines(middles, left, seen, color="0.8", lw=0.8)
-        (self.spreads_,) = axes.plot(seen, middles, "o", ms=4.5, c=BLUE, clip_on=False)
+        (self.spreads_,) = axes.plot(seen, middles, "o", ms=4.5, c=canvas.BLUE, clip_on=False)
         for k in np.flatnonzero(exact):
             axes.annotate("exact", (seen[k], middles[k]), (6, 0), textcoords="offset points", fontsize=7, va="center")
         axes.axvline(1.0, color="0.6", lw=0.8, ls=":")
-        finish_panel(axes, "spread\n(1 = a typical feature's; log scale)")
+        canvas.finish_panel(axes, "spread\n(1 = a typical feature's; log scale)")
 
     def _draw_shares(self, axes: Axes, middles: Floats, shares: Floats) -> None:
-        self.shares_ = draw_shares(axes, middles[: shares.size], shares, height=0.8, color=ANOMALY)
+        self.shares_ = canvas.draw_shares(axes, middles[: shares.size], shares, height=0.8, color=canvas.ANOMALY)
         largest = float(shares.max(initial=0.0))
         if self.outside is not None:
-            self.outside_ = draw_shares(axes, middles[-1:], [self.outside], height=0.8, color=OUTSIDE)
+            self.outside_ = canvas.draw_shares(axes, middles[-1:], [self.outside], height=0.8, color=canvas.OUTSIDE)
             largest = max(largest, self.outside)
         axes.set_xlim(0.0, max(largest, 1e-9) * 1.18)
-        finish_panel(axes, "share of the flagged rows' score", labelled=False)
+        canvas.finish_panel(axes, "share of the flagged rows' score", labelled=False)
 
     def _write_title(self, order: Ints) -> tuple[str, str]:
         n, detail = len(self.rules), f"Shares are of the {self.n_flagged:,} flagged of {counted(self.n_rows, 'row')}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, Display, add_legend_below, entitle, hide_spines, set_log_scale
 from aspca.plots.labels import write_number, write_share
 from aspca.plots.sources import find_detector, judge_rows
 from aspca.rules.wording import counted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class ScoresDisplay(Display):
+class ScoresDisplay(canvas.Display):
     """Scores of rows (n,), the higher, the less normal.
 
     Drawn are `normal_` and `anomalies_` (Line2D, or None where there are none): every anomaly, and of the other rows
@@ -109,15 +109,15 @@ class ScoresDisplay(Display):
                 seen = np.log(heights[rows]) if self.log_ else heights[rows]
                 rows = rows[thin_points(at[rows].astype(np.float64), seen)]
             # As pixels also in vector files, which thousands of dots would make unwieldy.
-            style: Any = {"ms": 2.4, "mew": 0, "c": NORMAL, "label": label, "rasterized": True}
+            style: Any = {"ms": 2.4, "mew": 0, "c": canvas.NORMAL, "label": label, "rasterized": True}
             (self.normal_,) = ax.plot(at[rows], heights[rows], "o", **style)
         if marked.any():
             label = f"{marked.sum():,} anomalies" if marked.sum() > 1 else "1 anomaly"
-            (self.anomalies_,) = ax.plot(at[marked], heights[marked], "D", ms=3.2, mew=0, c=ANOMALY, label=label)
+            (self.anomalies_,) = ax.plot(at[marked], heights[marked], "D", ms=3.2, mew=0, c=canvas.ANOMALY, label=label)
         if self.threshold is not None:
             limit = f" ({for_picture(self.limit)})" if self.limit else ""
             words = f"threshold {write_number(self.threshold)}{limit}"
-            self.threshold_ = ax.axhline(max(self.threshold, floor), color=BLACK, lw=1.2, ls="--", label=words)
+            self.threshold_ = ax.axhline(max(self.threshold, floor), color=canvas.BLACK, lw=1.2, ls="--", label=words)
         self._finish(ax, floor)
         return self
 
@@ -126,7 +126,7 @@ class ScoresDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         if self.log_:
-            set_log_scale(ax, "y")
+            canvas.set_log_scale(ax, "y")
         elif float(self.scores.min()) >= 0:
             ax.set_ylim(bottom=0)
         ax.set_ylabel("score (log scale)" if self.log_ else "score")
@@ -142,7 +142,7 @@ class ScoresDisplay(Display):
             ax.xaxis.set_major_locator(locator)
             ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         ax.margins(x=0.01)
-        hide_spines(ax)
+        canvas.hide_spines(ax)
         details, below = [], int((self.scores < floor).sum())
         if self.anomalies is not None:
             count = int(self.anomalies.sum())
@@ -151,8 +151,8 @@ class ScoresDisplay(Display):
         if below:
             details.append(f"{below:,} scores below {write_number(floor)} are drawn there")
         by = f" by {for_picture(self.name)}" if self.name else ""
-        entitle(ax, f"Scores of {counted(self.scores.size, 'row')}{by}", "; ".join(details))
-        add_legend_below(ax, columns=3)
+        canvas.entitle(ax, f"Scores of {counted(self.scores.size, 'row')}{by}", "; ".join(details))
+        canvas.add_legend_below(ax, columns=3)
 
 
 plot_scores = ScoresDisplay.from_estimator

@@ -5,21 +5,7 @@ from __future__ import annotations
 import math
 
 from aspca.findings.words import amount
-from aspca.report.pictures.svg import (
-    MINUS,
-    TIMES,
-    LogScale,
-    clip,
-    draw_grid,
-    element,
-    hint,
-    label,
-    line,
-    number,
-    path,
-    picture,
-    write_tick,
-)
+from aspca.report.pictures import svg
 from aspca.report.summary import Break, Histogram, Report, Rule
 
 # A histogram: its size, where its bars stand and end, and the room at its sides for rows beyond it.
@@ -41,19 +27,19 @@ def draw_rule(rule: Rule) -> str:
     found = rule.histogram
     if found is None:
         return ""
-    drawn = _draw_bars(found) + line(2, _BASE, _WIDTH - 2, _BASE, "ax")
-    for side, sign, outwards in ((-1.0, MINUS, "end"), (1.0, "+", None)):
+    drawn = _draw_bars(found) + svg.line(2, _BASE, _WIDTH - 2, _BASE, "ax")
+    for side, sign, outwards in ((-1.0, svg.MINUS, "end"), (1.0, "+", None)):
         x = _place(side, found.high)
-        drawn += line(x, _TOP, x, _BASE, "lim")
+        drawn += svg.line(x, _TOP, x, _BASE, "lim")
         # Long labels would stand in each other's way, so they lead outwards from a little inside of their limit.
         anchor, away = ("middle", 0.0) if len(rule.limit) < 7 else (outwards, -side * 18.0)
         if rule.limit:
-            drawn += label(x + away, _HEIGHT - 4, f"{sign}{rule.limit}", "t", anchor)
+            drawn += svg.label(x + away, _HEIGHT - 4, f"{sign}{rule.limit}", "t", anchor)
     middle = _place(0.0, found.high)
-    drawn += line(middle, _BASE, middle, _BASE + 4, "ax") + label(middle, _HEIGHT - 4, "0", "t", "middle")
+    drawn += svg.line(middle, _BASE, middle, _BASE + 4, "ax") + svg.label(middle, _HEIGHT - 4, "0", "t", "middle")
     n = sum(found.counts) + found.below + found.above
     says = f"Distribution of {n:,} rows around {rule.short}; {rule.n_broken:,} are beyond its limit."
-    return picture(_WIDTH, _HEIGHT, element("g", drawn, id=f"d{rule.number}"), says, "dist")
+    return svg.picture(_WIDTH, _HEIGHT, svg.element("g", drawn, id=f"d{rule.number}"), says, "dist")
 
 
 def _place(multiple: float, reach: float) -> float:
@@ -70,7 +56,7 @@ def _draw_bars(found: Histogram) -> str:
         if not count:
             return ""
         tall = max(1.0, (_BASE - _TOP) * math.log1p(count) / tallest)
-        return f"M{number(left)} {number(_BASE)}v-{number(tall)}h{number(wide)}v{number(tall)}z"
+        return f"M{svg.number(left)} {svg.number(_BASE)}v-{svg.number(tall)}h{svg.number(wide)}v{svg.number(tall)}z"
 
     within = beyond = ""
     for k, count in enumerate(found.counts):
@@ -81,7 +67,7 @@ def _draw_bars(found: Histogram) -> str:
         else:
             beyond += bar(left, right - left, count)
     beyond += bar(2, _EDGE - 4, found.below) + bar(_WIDTH - _EDGE + 2, _EDGE - 4, found.above)
-    return path(within, "in") + path(beyond, "out")
+    return svg.path(within, "in") + svg.path(beyond, "out")
 
 
 def draw_break(rule: Rule, broken: Break) -> str:
@@ -89,16 +75,16 @@ def draw_break(rule: Rule, broken: Break) -> str:
     if rule.histogram is None or broken.multiple is None:
         return ""
     reach, size = rule.histogram.high, amount(abs(broken.multiple))
-    place, words = _place(broken.multiple, reach), f"{size} {TIMES} the rule's limit"
+    place, words = _place(broken.multiple, reach), f"{size} {svg.TIMES} the rule's limit"
     # What is beyond the picture stands with what else is there.
     if broken.multiple < -reach:
         place, words = 7.0, f"← {words}"
     elif broken.multiple > reach:
         place, words = _WIDTH - 7.0, f"{words} →"
     anchor = None if place < 75 else "end" if place > _WIDTH - 75 else "middle"
-    mark = line(place, _TOP, place, _BASE, "mk") + label(place, 10, words, "t mk-t", anchor)
+    mark = svg.line(place, _TOP, place, _BASE, "mk") + svg.label(place, 10, words, "t mk-t", anchor)
     says = f"This row is {size} times the rule's limit away from {rule.short}."
-    return picture(_WIDTH, _HEIGHT, element("use", href=f"#d{rule.number}") + mark, says, "dist")
+    return svg.picture(_WIDTH, _HEIGHT, svg.element("use", href=f"#d{rule.number}") + mark, says, "dist")
 
 
 # ---- which columns are tied to which
@@ -120,28 +106,29 @@ def draw_ties(report: Report) -> str:
         columns |= dict.fromkeys(best.columns)
         rules.append(best)
         left_over.remove(best)
-    names = {column: clip(report.columns[column].name, 28) for column in columns}
+    names = {column: svg.clip(report.columns[column].name, 28) for column in columns}
     left = 14.0 + 6.6 * max(map(len, names.values()))
     # The lane of a rule is 22 wide, and the line of a column 20 high.
     width, height = left + len(rules) * 22.0 + 12, 32.0 + len(columns) * 20.0
     place = {column: 24.0 + (k + 0.5) * 20.0 for k, column in enumerate(columns)}
     drawn = ""
     for column, y in place.items():
-        of, text = report.columns[column], label(left - 8, y + 4, names[column], "t", "end")
-        drawn += line(left, y, width - 8, y, "gr") + element("a", hint(of.name) + text, href=f"#{of.anchor}")
+        of = report.columns[column]
+        name = svg.hint(of.name) + svg.label(left - 8, y + 4, names[column], "t", "end")
+        drawn += svg.line(left, y, width - 8, y, "gr") + svg.element("a", name, href=f"#{of.anchor}")
     drawn += "".join(_draw_lane(rule, left + (k + 0.5) * 22.0, place) for k, rule in enumerate(rules))
     says = f"{len(columns)} columns tied to each other by {len(rules)} rules."
-    return picture(width, height, drawn, says, "map", "group")
+    return svg.picture(width, height, drawn, says, "map", "group")
 
 
 def _draw_lane(rule: Rule, x: float, place: dict[int, float]) -> str:
     # Of several features of a column the first.
     sides = {term.column: term.coefficient for term in reversed(rule.terms) if term.coefficient}
     ys = [place[column] for column in rule.columns]
-    drawn = label(x, 14.0, rule.number, "t", "middle") + line(x, min(ys), x, max(ys), "tie")
+    drawn = svg.label(x, 14.0, rule.number, "t", "middle") + svg.line(x, min(ys), x, max(ys), "tie")
     for column, y in zip(rule.columns, ys, strict=True):
-        drawn += element("circle", cx=x, cy=y, r=4.5, class_="dot" if sides[column] > 0.0 else "ring")
-    return element("a", hint(rule.text) + drawn, href=f"#rule-{rule.number}")
+        drawn += svg.element("circle", cx=x, cy=y, r=4.5, class_="dot" if sides[column] > 0.0 else "ring")
+    return svg.element("a", svg.hint(rule.text) + drawn, href=f"#rule-{rule.number}")
 
 
 # ---- how choices were made
@@ -154,17 +141,17 @@ def draw_variances(report: Report) -> str:
         return ""
     # Below this all are as good as zero.
     values = [max(value, 1e-8) for value in report.choices.variances]
-    y = LogScale(min([*values, little]) / 1.5, max([*values, little]) * 1.5, _BELOW, _ABOVE)
+    y = svg.LogScale(min([*values, little]) / 1.5, max([*values, little]) * 1.5, _BELOW, _ABOVE)
     step, marks = (_RIGHT - _LEFT) / len(values), {"dot-in": "", "dot-off": ""}
     for k, value in enumerate(values):
         class_ = "dot-in" if value <= little else "dot-off"
-        marks[class_] += f"M{number(_LEFT + (k + 0.5) * step - 2)} {number(y(value))}h4"
-    drawn = _draw_axes(y) + "".join(path(d, class_) for class_, d in marks.items())
-    drawn += line(_LEFT, y(little), _RIGHT, y(little), "lim")
-    drawn += label(_LEFT + 4, y(little) - 5, "little variance below", "t lim-t over")
-    drawn += label(_CENTRE, _CURVE_HEIGHT - 6, "directions, least variance first", "t", "middle")
+        marks[class_] += f"M{svg.number(_LEFT + (k + 0.5) * step - 2)} {svg.number(y(value))}h4"
+    drawn = _draw_axes(y) + "".join(svg.path(d, class_) for class_, d in marks.items())
+    drawn += svg.line(_LEFT, y(little), _RIGHT, y(little), "lim")
+    drawn += svg.label(_LEFT + 4, y(little) - 5, "little variance below", "t lim-t over")
+    drawn += svg.label(_CENTRE, _CURVE_HEIGHT - 6, "directions, least variance first", "t", "middle")
     says = f"Variances of {len(values)} directions; {report.choices.directions} are below {little}."
-    return picture(_CURVE_WIDTH, _CURVE_HEIGHT, drawn, says, "curve")
+    return svg.picture(_CURVE_WIDTH, _CURVE_HEIGHT, drawn, says, "curve")
 
 
 def draw_sensitivity(report: Report) -> str:
@@ -173,18 +160,18 @@ def draw_sensitivity(report: Report) -> str:
     limit = report.course.limit
     if len(curve) < 2 or not limit:
         return ""
-    x = LogScale(curve[0].limit, curve[-1].limit, _LEFT, _RIGHT)
-    y = LogScale(0.8, max(2.0, 1.3 * max(one.rows for one in curve)), _BELOW, _ABOVE)
-    points = "L".join(f"{number(x(one.limit))} {number(y(max(one.rows, 0.8)))}" for one in curve)
-    drawn = _draw_axes(y) + path(f"M{points}", "cv")
-    drawn += path(f"M{number(x(limit))} {number(_ABOVE)}V{number(_BELOW)}", "lim")
-    drawn += label(x(limit) + 5, _ABOVE + 9, f"limit {limit:.3g}: {report.counts.anomalies:,} rows", "t lim-t")
+    x = svg.LogScale(curve[0].limit, curve[-1].limit, _LEFT, _RIGHT)
+    y = svg.LogScale(0.8, max(2.0, 1.3 * max(one.rows for one in curve)), _BELOW, _ABOVE)
+    points = "L".join(f"{svg.number(x(one.limit))} {svg.number(y(max(one.rows, 0.8)))}" for one in curve)
+    drawn = _draw_axes(y) + svg.path(f"M{points}", "cv")
+    drawn += svg.path(f"M{svg.number(x(limit))} {svg.number(_ABOVE)}V{svg.number(_BELOW)}", "lim")
+    drawn += svg.label(x(limit) + 5, _ABOVE + 9, f"limit {limit:.3g}: {report.counts.anomalies:,} rows", "t lim-t")
     # Half a label needs room at the right.
     for tick in (tick for tick in x.ticks(4) if x(tick) < _CURVE_WIDTH - 24.0):
-        drawn += label(x(tick), _BELOW + 14, write_tick(tick), "t", "middle")
-    drawn += label(_CENTRE, _CURVE_HEIGHT - 4, "limit of the score", "t", "middle")
-    return picture(_CURVE_WIDTH, _CURVE_HEIGHT, drawn, "Rows flagged over the limit of the score.", "curve")
+        drawn += svg.label(x(tick), _BELOW + 14, svg.write_tick(tick), "t", "middle")
+    drawn += svg.label(_CENTRE, _CURVE_HEIGHT - 4, "limit of the score", "t", "middle")
+    return svg.picture(_CURVE_WIDTH, _CURVE_HEIGHT, drawn, "Rows flagged over the limit of the score.", "curve")
 
 
-def _draw_axes(y: LogScale) -> str:
-    return line(_LEFT, _BELOW, _RIGHT, _BELOW, "ax") + draw_grid(y, _LEFT, _RIGHT, 5.0)
+def _draw_axes(y: svg.LogScale) -> str:
+    return svg.line(_LEFT, _BELOW, _RIGHT, _BELOW, "ax") + svg.draw_grid(y, _LEFT, _RIGHT, 5.0)
