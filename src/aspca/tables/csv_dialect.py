@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import StringIO
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,15 +78,14 @@ def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
         head = file.read(LONGEST_CELL)
         whole = not file.read(1)
     text = head.decode("utf-8-sig", errors="ignore")
-    ending = "\n" if "\n" in text else ""
-    lines = text.split("\n") if ending else text.splitlines(keepends=True)
+    lines = list(StringIO(text, newline=""))
     skip = options.skip or next((number for number, line in enumerate(lines) if line.strip("\r\n")), 0)
     delimiter = options.delimiter
     named = re.fullmatch(r'"?sep=(.)"?\s*', lines[skip]) if skip < len(lines) else None
     if named:  # Excel's own note on the delimiter
         skip, delimiter = skip + 1, delimiter or named.group(1)
-    body = lines[skip:] if whole else lines[skip:-1]
-    tried = {each: _read_first_records(body, each, ending) for each in ([delimiter] if delimiter else ",;\t|")}
+    body = lines[skip:] if whole or text.endswith("\n") else lines[skip:-1]
+    tried = {each: _read_first_records(body, each) for each in ([delimiter] if delimiter else ",;\t|")}
     delimiter = _find_delimiter({each: [cells for _, cells in records] for each, records in tried.items()})
     places, rows = [place for place, _ in tried[delimiter]], [cells for _, cells in tried[delimiter]]
     if not rows:
@@ -159,12 +159,12 @@ def _show_cells(cells: Sequence[str]) -> str:
     return ", ".join(quoted(cell.strip()) for cell in cells[:3]) + (", ..." if len(cells) > 3 else "")
 
 
-def _read_first_records(lines: list[str], delimiter: str, ending: str) -> list[tuple[int, list[str]]]:
+def _read_first_records(lines: list[str], delimiter: str) -> list[tuple[int, list[str]]]:
     """The first rows, and above how many records, among them empty lines, each of them stands."""
     found: list[tuple[int, list[str]]] = []
     # What is wrong with a record, and in which row, is said by the pass over the whole file.
     with long_cells(), suppress(csv.Error):
-        for place, row in enumerate(make_reader((line + ending for line in lines), delimiter)):
+        for place, row in enumerate(make_reader(lines, delimiter)):
             found += [(place, row)] if row else []
             if len(found) > 200:
                 break
