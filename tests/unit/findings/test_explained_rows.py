@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from aspca import ASPCA, Explanation
@@ -74,12 +73,6 @@ def test_dates_may_be_written() -> None:
     assert why.text("2024-01-01 05:00") == why[5].text
     with pytest.raises(ValueError, match=r"'2024-01-02' names 24 rows, at the positions 24, 25, 26, 27, 28, \.\.\."):
         why.text("2024-01-02")
-
-
-def test_without_an_index_rows_are_called_by_position() -> None:
-    for table in (pl.from_pandas(TABLE), TABLE):
-        why = model().explain(table)
-        assert why.text(-1) == why.text(514) == why.text(np.int64(514)) == why[514].text
 
 
 @pytest.mark.parametrize("given", [17.99, "17", True, None, 515, -516])

@@ -104,12 +104,6 @@ def test_signatures_follow_the_rules_limits_or_the_papers(explanation: Explanati
         assert explanation.signatures[row] == " ".join(expected)
 
 
-def test_a_normal_row_is_called_one() -> None:
-    explanation = fitted().explain(TABLE)
-    row = int(np.argmin(explanation.scores))
-    assert explanation.text(row).startswith(f"Row {row} is normal: score ")
-
-
 def test_deviations_are_in_the_rules_own_units(explanation: Explanation) -> None:
     for number, rule in enumerate(explanation.rules):
         used = [DATA.feature_names.index(name) for name in rule.features]
@@ -130,13 +124,6 @@ def test_frames_come_in_the_callers_library(library: str) -> None:
     assert worst["value"].item() == TABLE["F"][512]
     assert bool(worst["anomaly"].item())
     assert set(rows[rows["anomaly"]]["row"]) == set(PLANTED)
-
-
-def test_the_callers_row_labels_are_used() -> None:
-    table = TABLE.set_axis([f"host-{i}" for i in range(len(TABLE))])
-    explanation = fitted().explain(table)
-    assert explanation.text("host-512").startswith("Row host-512 is an anomaly")
-    assert explanation.to_frame()["row"].iloc[0] == "host-0"
 
 
 def test_hostile_names_are_text_in_html() -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from aspca.cli.documents import detection_document
-from aspca.cli.pages import show_detection
 from aspca.findings.changes import events_of, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.pipeline.detect import detect_request
@@ -76,12 +71,6 @@ def lines(path: Path) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def values() -> np.ndarray:
     return drawn()
-
-
-def page(detection: Detection, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    show_detection(console, detection, 3)
-    return console.file.getvalue()
 
 
 @pytest.mark.parametrize("given", [{"ignore": ["kind", "when"]}, {"time": "when"}], ids=["listed", "timed"])
@@ -163,26 +152,6 @@ def test_findings_are_filled_up_with_rows_of_changes(values: np.ndarray) -> None
     none = judged(table_of(values), ignore=["kind", "when"], top=0)
     assert none.findings == ()
     assert none.outcomes[None].n_beyond == outcome.n_beyond
-
-
-def test_the_page_and_the_document(values: np.ndarray) -> None:
-    found = judged(table_of(values), time="when")
-    (change,) = found.changes
-    for width in (80, 120):
-        told = page(found, width)
-        assert max(map(len, told.splitlines())) <= width
-        words = " ".join(told.split())
-        assert change.text in words
-        assert "Beyond the change, the worst 3" in words
-        # One line for the change, and the errors; no list of its rows.
-        assert words.index(change.text) < words.index("Beyond the change")
-    document = json.loads(json.dumps(detection_document(found)))
-    assert document["n_beyond"] == found.outcomes[None].n_beyond
-    (one,) = document["changes"]
-    assert (one["change"], one["rule"], one["first"], one["n_rows"]) == (0, change.rule, change.first, change.n_rows)
-    assert one["since"] == str(change.since)
-    assert [incident["kind"] for incident in document["incidents"]].count("change") == 1
-    assert all(finding["beyond"] for finding in document["anomalies"])
 
 
 def test_nothing_changed(values: np.ndarray, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aspca.cli.main import main
 from aspca.escaping import for_csv
 from aspca.model.model import Model
 from aspca.pipeline.detect import detect_request
@@ -261,36 +260,3 @@ def test_floats_of_all_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     writer = text_rows.CsvWriter(io.StringIO(), ["a", "b"])
     with pytest.raises(ValueError, match="the same number of cells"):
         writer.columns([1], [1, 2])
-
-
-def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(2)
-    rows = rng.normal(size=(500, 3))
-    rows[:, 2] = rows[:, 0] + rows[:, 1]
-    rows[77, 2] += 3.0
-    Path("t.csv").write_text("a,b,c\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()))
-    assert main(["detect", "t.csv", "--scores", "parquet", "--quiet"]) == 0
-    assert main(["score", "t.csv", "--model", "t.csv.aspca/model.json", "-o", "s.parquet", "--quiet"]) == 0
-    assert main(["score", "t.csv", "--model", "t.csv.aspca/model.json", "-o", "s.csv", "--quiet"]) == 0
-    found, scored = pq.read_table("t.csv.aspca/scores.parquet"), pq.read_table("s.parquet")
-    assert found.equals(scored.drop_columns(REASONS))
-    # That of row 77 says what would mend it.
-    needed = json.loads(scored["proposed"][77].as_py())
-    assert needed == {"c": pytest.approx(rows[77, 2] - 3.0, abs=1e-12)}
-    assert scored["broken_rules"][77].as_py() == "c = a + b (exactly, 99.8 % of the rows)"
-    with open("s.csv", newline="") as file:
-        assert [float(line["score"]) for line in csv.DictReader(file)] == scored["score"].to_pylist()
-    assert int(np.argmax(scored["score"].to_numpy())) == 77
-    # The folder is one of outputs, so the next run may replace it.
-    assert main(["detect", "t.csv", "--quiet"]) == 0
-    assert {file.name for file in Path("t.csv.aspca").iterdir()} == {
-        ".aspca-output",
-        "scores.csv",
-        "explanations.csv",
-        "model.json",
-        "report.html",
-    }
-    capsys.readouterr()
-    assert main(["detect", "t.csv", "--scores", "xml"]) == 2
-    assert "--scores must be csv or parquet, not 'xml'" in capsys.readouterr().err

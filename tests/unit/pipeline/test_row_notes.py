@@ -8,7 +8,7 @@ import pytest
 import aspca
 import twins
 from aspca.pipeline import row_notes
-from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times, hash_rows
+from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times
 
 MINUTES = np.datetime64("2026-01-01T00:00:00") + np.arange(200) * np.timedelta64(60, "s")
 
@@ -230,11 +230,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found._parts, found._sample) == ([], None)
 
 
-def test_hashes_tell_rows_apart() -> None:
-    values = np.random.default_rng(0).integers(-50, 50, size=(60_000, 3)).astype(float)
-    assert np.unique(hash_rows(values)).size == len(np.unique(values, axis=0))
-
-
 def test_rows_of_categories_are_numbered_as_in_the_source() -> None:
     values = measured(400)
     values[[301, 303]] = values[100], values[51]
@@ -245,12 +240,3 @@ def test_rows_of_categories_are_numbered_as_in_the_source() -> None:
     assert [remark for remark in remarks if "cop" in remark] == [
         "west: 1 row is a copy of an earlier row in every feature (rows 303 and 51)."
     ]
-
-
-def test_rows_that_could_not_be_read_are_no_copies(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    values = [[f"{cell:g}" for cell in row] for row in measured()]
-    for row in (12, 40):
-        values[row] = ["oops", "1.5", "2.5"]
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(["a,b,c", *map(",".join, values)]))
-    assert not [remark for remark in aspca.detect(path).remarks if "cop" in remark]
