@@ -69,7 +69,7 @@ def beside_forest(name: str, rows: Rows, most: float, repeat: int) -> Row:
 
 def beside_the_rest(name: str, X: Floats, repeat: int) -> Row:
     """Readable rules over all else of a fit."""
-    search = aspca.model.fit.readable_table
+    search = aspca.model.fit.find_rules
     spent = []
 
     def clocked(*arguments: object) -> object:
@@ -79,14 +79,14 @@ def beside_the_rest(name: str, X: Floats, repeat: int) -> Row:
 
     shares, longest = [], 0
     try:
-        aspca.model.fit.readable_table = clocked  # type: ignore[assignment]
+        aspca.model.fit.find_rules = clocked  # type: ignore[assignment]
         for _ in range(min(repeat, 3)):
             spent.clear()
             model, whole = timed(lambda: ASPCA().fit(X))
             shares.append(sum(spent) / (whole - sum(spent)))
             longest = max((len(rule.features) for rule in model.rules_), default=0)
     finally:
-        aspca.model.fit.readable_table = search
+        aspca.model.fit.find_rules = search
     dense = sum(not rule.sparsest for rule in model.rules_)
     return {
         "table": name,

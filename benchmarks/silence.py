@@ -7,8 +7,8 @@
 *Silent* is the share of draws of unrelated columns in which no relation is claimed (a column's own range is none): at
 least 0.95. *Planted* is the share of planted rules (`library.planted`) that are claimed, by their features, from three
 rows a feature on: at least 0.9 over noises of 0.001, 0.01 and 0.1 of a feature's deviation; successive rows carry the
-same rules with free features that follow themselves. What decides is called by itself (`readable_table`,
-`beyond_chance`): whole fits add certificates, which take long and decide nothing here.
+same rules with free features that follow themselves. What decides is called by itself (`find_rules`,
+`drop_chance_rules`): whole fits add certificates, which take long and decide nothing here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aspca.moments.accumulator import Rows
 from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
-from aspca.rules.table import RuleTable, beyond_chance, readable_table
+from aspca.rules.table import RuleTable, drop_chance_rules, find_rules
 from aspca.sparse_pca.defaults import count_relations
 
 Rng = np.random.Generator
@@ -67,7 +67,7 @@ def claimed(rows: Floats) -> RuleTable:
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
     pairs = Rows.here(lambda: [rows]).reduce(lambda: LagSums.empty(moments.minimum, moments.maximum))
     space = ScaledSpace.of(moments, "maxabs", features, compute_lag_one_correlation(pairs, moments))
-    return beyond_chance(readable_table(space, count_relations(space.covariance)), space)
+    return drop_chance_rules(find_rules(space, count_relations(space.covariance)), space)
 
 
 def _supports(table: RuleTable) -> set[frozenset[int]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from aspca import ASPCA, Preprocessor
 from aspca.identities import Identity
-from aspca.identities.localize import localize, repaired
+from aspca.identities.localize import apply_repairs, localize
 from aspca.moments import Moments
 from aspca.pipeline.passes import read_features
 from aspca.pipeline.sources import open_table
@@ -53,7 +53,7 @@ def assert_learned_from(model: ASPCA, rows: np.ndarray) -> None:
     """The moments of the free columns are those of these rows without gaps, their wrong cells repaired."""
     identities = model.model_.identities
     free = np.setdiff1d(np.arange(rows.shape[1]), identities.determined)
-    mean, scatter = two_pass(repaired(rows, localize(identities, rows))[:, free])
+    mean, scatter = two_pass(apply_repairs(rows, localize(identities, rows))[:, free])
     assert_same_moments(model.moments_.only(free), mean, scatter)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import aspca
 from aspca import ASPCA
-from aspca.identities.identity import share_text
+from aspca.identities.identity import write_share
 from aspca.identities.localize import localize
 from aspca.tables.memory import array_table
 from like_table import like
@@ -50,7 +50,7 @@ def test_what_is_found(gaps: bool) -> None:
         n_kept = int(known.sum()) - n_broken
         one = found[columns]
         assert (one.n_kept, one.n_broken, one.accuses) == (n_kept, n_broken, True)
-        assert one.remark == f"{how}, {share_text(n_kept, n_broken)}"
+        assert one.remark == f"{how}, {write_share(n_kept, n_broken)}"
     repairs = localize(model.model_.identities, made.rows)
     told = {(one.row, NAMES[j]): value for one in repairs for j, value in zip(one.cells, one.values, strict=True)}
     assert told == pytest.approx(made.wrong, rel=1e-12)

@@ -15,7 +15,7 @@ from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.accumulator import Blocks, MomentsAccumulator, Rows, numbered
 from aspca.preparation import ColumnPlan, Preparation
-from aspca.rules.user_rules import formulas_of
+from aspca.rules.user_rules import parse_formulas
 from aspca.settings import DEFAULTS, Settings
 from aspca.tables.serialization import deserialize, serialize
 
@@ -63,7 +63,7 @@ def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Seque
         known = rows.reduce(lambda: MomentsAccumulator(Moments.empty(p))).moments
     if isinstance(known, Moments):
         known = known.rounded()
-    return learn_model(rows, known, settings, plan, formulas_of(settings.rules, plan.features))
+    return learn_model(rows, known, settings, plan, parse_formulas(settings.rules, plan.features))
 
 
 cloudpickle = pytest.importorskip("cloudpickle", reason="it comes with the extra dask")

@@ -28,7 +28,7 @@ from aspca.moments.validation import check_weights
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.rule import AnyRule
-from aspca.rules.user_rules import formulas_of
+from aspca.rules.user_rules import parse_formulas
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 
 
@@ -179,7 +179,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
         check_parameters(self.get_params())
         X = self._rows(X, reset=True, least=2, sample_weight=sample_weight)
         preparation = self._preparation
-        given = formulas_of(self.rules or (), preparation.features)
+        given = parse_formulas(self.rules or (), preparation.features)
         weights = None if sample_weight is None else in_common_unit(check_weights(sample_weight, X.shape[0]))
         with blas_threads_for(X.shape[1]):
             known = self._known(X, weights, fresh=True)

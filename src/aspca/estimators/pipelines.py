@@ -32,7 +32,7 @@ from aspca.model.model import Model
 from aspca.moments.blocks import CONTINUOUS
 from aspca.moments.space import ScaledSpace
 from aspca.preparation.feature import Feature
-from aspca.rules.table import in_short_numbers
+from aspca.rules.table import shorten_numbers
 
 # Functions of scikit-learn's FunctionTransformer that rules are written in.
 _FUNCTIONS = {None: "number", np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.arcsinh: "asinh"}
@@ -266,8 +266,8 @@ def _in_terms_of(
     table = own.table
     if table.exact.any() and space.known_covariance is not None:
         # A total of scaled columns has long numbers, which are short again in its own units.
-        table, _ = in_short_numbers(table, space)
-    exact = tuple(one.told_in(slopes, offsets, space.features, values) for one in own.identities)
+        table, _ = shorten_numbers(table, space)
+    exact = tuple(one.change_units(slopes, offsets, space.features, values) for one in own.identities)
     quantiles = own.identities.quantiles
     if quantiles is not None:
         quantiles = (quantiles - offsets[:, None]) / slopes[:, None]

@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.escaping import name_text
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats, Ints
 from aspca.model.judgement import Judgement
 from aspca.moments.autocorrelation import count_effective_rows
 from aspca.rules.rule import Rule
-from aspca.rules.wording import short_number
+from aspca.rules.wording import shorten_number
 
 if TYPE_CHECKING:
     from aspca.model.model import Model
@@ -315,7 +315,7 @@ def _describe(model: Model, crossings: Crossings, course: Course, stretch: _Stre
         unit, counted = float(model.space.deviations[number - m]), True
         side = f"{'higher' if stretch.median > 0.0 else 'lower'} than usual"
         typical, *ends = (
-            short_number(abs(size) * unit, unit) for size in (stretch.median, stretch.at_first, stretch.at_last)
+            shorten_number(abs(size) * unit, unit) for size in (stretch.median, stretch.at_first, stretch.at_last)
         )
         higher = f"{typical} {side}" if stretch.steady else f"{ends[0]} {side} at first, {ends[1]} at last"
         how = f"{name_text(column)} is {higher}{_in_spreads(stretch, 'deviation')}, and no rule is broken"
@@ -346,7 +346,7 @@ def _describe(model: Model, crossings: Crossings, course: Course, stretch: _Stre
 
 def moment_text(time: object) -> str:
     """A time inside a sentence."""
-    return str(time).replace("T", " ") if isinstance(time, np.datetime64) else number_text(float(time))  # type: ignore[arg-type]  # a number otherwise
+    return str(time).replace("T", " ") if isinstance(time, np.datetime64) else write_number(float(time))  # type: ignore[arg-type]  # a number otherwise
 
 
 def _off(rule: Rule, stretch: _Stretch, step: float) -> str:
@@ -374,7 +374,7 @@ def _moved(rule: Rule, deviation: float) -> str:
     for k in shown.tolist():
         # By the numbers that the reader sees.
         move = deviation * rule.equation.unit / float(rule.equation.coefficients[k])
-        words = f"{short_number(abs(move), abs(move))} {'higher' if move > 0.0 else 'lower'}"
+        words = f"{shorten_number(abs(move), abs(move))} {'higher' if move > 0.0 else 'lower'}"
         names_of.setdefault(words, []).append(rule.origins[k].text)
     told = [f"{' or '.join(names)} were {words}" for words, names in names_of.items()]
     return f", as if {' or '.join(told)}"

@@ -12,8 +12,8 @@ import numpy as np
 from aspca.findings.attribution import split_over_features
 from aspca.findings.values import Original, Proposals, Value, round_estimate, shown_features, solve_identity
 from aspca.identities import Repair
+from aspca.identities.localize import apply_repairs as with_repairs
 from aspca.identities.localize import localize
-from aspca.identities.localize import repaired as with_repairs
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.row_blocks import broadcast_rows, cached_parts, multiply_rows

@@ -11,7 +11,7 @@ from aspca.findings.explained import ExplainedRows
 from aspca.findings.values import Value, round_estimate, round_in_column, value_in_column, value_text
 from aspca.identities import Identity
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.wording import short_number
+from aspca.rules.wording import shorten_number
 
 # Where a row breaks no rule and at least this share of its score lies outside of them, no rule is the reason; beside
 # broken rules what lies outside is told from the other share on.
@@ -59,7 +59,7 @@ class Cell:
     def usual(self) -> str:
         """What was to be expected, in words; empty where that is no number."""
         if self.expected is not None and self.deviation is not None:
-            return f"about {short_number(self.expected, self.deviation)} expected from the other columns"
+            return f"about {shorten_number(self.expected, self.deviation)} expected from the other columns"
         return f"usually {self.usual_range}" if self.usual_range else ""
 
     @property
@@ -76,7 +76,7 @@ class Cell:
 
 def show_range(mean: float, deviation: float) -> str:
     """Where the values of a column usually lie."""
-    return f"{short_number(mean, deviation)} ± {short_number(deviation, deviation)}"
+    return f"{shorten_number(mean, deviation)} ± {shorten_number(deviation, deviation)}"
 
 
 # ---- rules

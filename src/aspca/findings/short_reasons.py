@@ -16,7 +16,7 @@ import numpy as np
 from aspca.findings.reasons import MOSTLY
 from aspca.findings.values import Proposals, Value, shown_features, value_in_column
 from aspca.identities.localize import localize
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
@@ -106,10 +106,10 @@ class ShortReasons:
 def _as_json(value: Value) -> str | None:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    return number_text(value) if value is not None and math.isfinite(value) else None
+    return write_number(value) if value is not None and math.isfinite(value) else None
 
 
 def _number(value: float) -> str:
-    """`number_text`, which only whole numbers need."""
+    """`write_number`, which only whole numbers need."""
     text = repr(value)
-    return number_text(value) if text.endswith(".0") else text
+    return write_number(value) if text.endswith(".0") else text

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.escaping import level_text
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.space import ScaledSpace
 from aspca.preparation.feature import FUNCTIONS, Feature
@@ -109,7 +109,7 @@ def value_text(value: Value) -> str:
         return value or "missing"
     if isinstance(value, str):
         return level_text(value)
-    text = number_text(value)
+    text = write_number(value)
     whole, _, decimals = text.partition(".")
     more = len((whole + decimals).lstrip("-0")) - 6
     if "e" in text or not decimals or more <= _DIGITS - 6:
@@ -123,7 +123,7 @@ def value_texts(now: Value, wanted: Value) -> tuple[str, str]:
     if isinstance(now, float) and isinstance(wanted, float) and now != wanted:
         short = [text.removesuffix("…") for text in texts]
         if short[0].startswith(short[1]) or short[1].startswith(short[0]):
-            return number_text(now), number_text(wanted)
+            return write_number(now), write_number(wanted)
     return texts
 
 

@@ -152,7 +152,7 @@ class Pattern:
     condition: Condition | None = None
 
 
-def pattern_of(formula: Formula, share: float, violations: Cells, kept: Floats) -> Pattern | None:
+def find_pattern(formula: Formula, share: float, violations: Cells, kept: Floats) -> Pattern | None:
     """What rows that violate an identity have in common beside others (k, p); None: nothing, like errors.
 
     `share` of the rows satisfy it.

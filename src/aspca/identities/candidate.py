@@ -185,7 +185,7 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
     return replace(candidate, coefficients=coefficients, constant=constant)
 
 
-def settle(candidate: Candidate, sample: Sample, start: Ints, share: float) -> Candidate | None:
+def fit_robustly(candidate: Candidate, sample: Sample, start: Ints, share: float) -> Candidate | None:
     """The candidate fitted to some rows, then to those near it, until most satisfy it; None: they do not."""
     fitted = fit(candidate, sample, start)
     if fitted is None:
@@ -231,12 +231,12 @@ def simple_numbers(value: float, digits: int) -> Iterator[float]:
 # ---- simple numbers, and the column that it is solved for
 
 
-def settle_simply(candidate: Candidate, sample: Sample, start: Ints, share: float) -> tuple[Candidate, int] | None:
+def fit_simply(candidate: Candidate, sample: Sample, start: Ints, share: float) -> tuple[Candidate, int] | None:
     """The candidate fitted, solved for the column that was probably computed, in simple numbers; with its complexity.
 
     None where fewer rows than nearly `share` satisfy it.
     """
-    settled = settle(candidate, sample, start, share)
+    settled = fit_robustly(candidate, sample, start, share)
     if settled is None:
         return None
     counted = count(settled.formula, sample.cells)
@@ -393,7 +393,7 @@ def _n_explained(candidate: Candidate, sample: Sample) -> int:
     return int(off.sum())
 
 
-def candidate_of(formula: Formula) -> Candidate | None:
+def as_candidate(formula: Formula) -> Candidate | None:
     """A formula as the search knows it; None where it has another form."""
     if formula.condition is not None or len(formula.left.factors) != 1:
         return None

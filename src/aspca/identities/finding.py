@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from aspca.identities.accept import SHARE, Pattern, pattern_of
+from aspca.identities.accept import SHARE, Pattern, find_pattern
 from aspca.identities.candidate import count
 from aspca.identities.formula import FLOATS, Formula, Term
 from aspca.identities.identity import HOLDS, Identities, Identity, choose_determined
@@ -114,7 +114,7 @@ def search_identities(
         elif identity.share >= SHARE and set(formula.columns) not in told:
             broken = Cells.of(counted.broken[k].found(low.size), resolutions)
             kept = sampled[count(formula, cells, tier).kept]
-            pattern = pattern_of(formula, identity.share, broken, kept)
+            pattern = find_pattern(formula, identity.share, broken, kept)
             if pattern is None and n_broken and _is_loose_copy(formula, identity.share, kept):
                 pattern = Pattern("the two columns may well differ")
             if pattern is not None:

@@ -269,7 +269,7 @@ def as_product(formula: Formula) -> Formula | None:
     return Formula(formula.left, (Term(constant, factors),) if factors else (), 0.0 if factors else constant)
 
 
-def in_units(formula: Formula, slopes: Floats, offsets: Floats) -> Formula | None:
+def convert_units(formula: Formula, slopes: Floats, offsets: Floats) -> Formula | None:
     """The formula of columns x as one of columns t, x = slopes * t + offsets; None where it has no such form."""
     terms, used = formula.all_terms, list(formula.columns)
     if formula.is_sum:
@@ -301,7 +301,7 @@ def _shortest(value: float) -> float:
     return next((one for one in short if abs(one - value) <= 1e-11 * abs(value)), value)
 
 
-def turn(formula: Formula, signs: Floats) -> Formula:
+def change_signs(formula: Formula, signs: Floats) -> Formula:
     """A formula of columns times their signs (p,) as one of the columns themselves."""
     left, times = _turn_term(formula.left, signs)
     terms = []

@@ -11,9 +11,9 @@ import numpy as np
 
 from aspca.escaping import level_text, name_text
 from aspca.identities.accept import ACCUSES
-from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, in_units
+from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, convert_units
 from aspca.identities.resolution import Cells, Resolution
-from aspca.identities.wording import formula_text, number_text
+from aspca.identities.wording import write_formula, write_number
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.feature import Feature
@@ -110,17 +110,17 @@ class Identity:
             levels = [level_text(level) for level in self.origins[0].levels]
             return f"{name_text(self.origins[0].column)} is {', '.join(levels[:-1])} or {levels[-1]}"
         if all(feature.kind == "log" for feature in self.origins) and (product := as_product(formula)) is not None:
-            return formula_text(product, [name_text(one.column) for one in self.table]) + condition
+            return write_formula(product, [name_text(one.column) for one in self.table]) + condition
         dates = [j for j, feature in enumerate(self.table) if feature.kind == "date"]
         names = [name_text(one.column) if one.kind == "date" else one.text for one in self.table]
-        return formula_text(formula, names, dates) + condition
+        return write_formula(formula, names, dates) + condition
 
     def _condition_text(self) -> str:
         condition = self.formula.condition
         if condition is None:
             return ""
         feature = self.table[condition.column]
-        negated, value = condition.negated, level_text(number_text(condition.value))
+        negated, value = condition.negated, level_text(write_number(condition.value))
         if feature.kind == "code":
             value = level_text(str(feature.original(condition.value)))
         if feature.kind == "level":
@@ -132,7 +132,7 @@ class Identity:
         """How many rows satisfy it, and how exactly."""
         how = "exactly" if self.tier == FLOATS else "to rounding"
         given = "; given" if self.given else ""
-        return f"{how}, {share_text(self.n_kept, self.n_broken)}{given}"
+        return f"{how}, {write_share(self.n_kept, self.n_broken)}{given}"
 
     @property
     def text(self) -> str:
@@ -145,9 +145,9 @@ class Identity:
     def __repr__(self) -> str:
         return f"Identity({self.text})"
 
-    def told_in(self, slopes: Floats, offsets: Floats, table: tuple[Feature, ...], values: Floats) -> Identity:
+    def change_units(self, slopes: Floats, offsets: Floats, table: tuple[Feature, ...], values: Floats) -> Identity:
         """The same of columns (n, p) of which its own are ``slopes * t + offsets``."""
-        formula = in_units(self.formula, slopes, offsets)
+        formula = convert_units(self.formula, slopes, offsets)
         if formula is None:
             return replace(self, table=table)
         return replace(self, formula=formula, table=table, resolutions=tuple(map(Resolution.of, values.T)))
@@ -189,12 +189,12 @@ class Identity:
         return np.array([self.resolutions[column].rounded(value) for value in exact.tolist()])
 
 
-def share_text(n_kept: int, n_broken: int) -> str:
+def write_share(n_kept: int, n_broken: int) -> str:
     """How many rows are kept, with as many digits as tell it from all."""
     if not n_broken:
         return "all rows"
     rest = float(f"{100.0 * n_broken / max(1, n_kept + n_broken):.2g}")
-    return f"{number_text(float(f'{100.0 - rest:.12g}'))} % of the rows"
+    return f"{write_number(float(f'{100.0 - rest:.12g}'))} % of the rows"
 
 
 @dataclass(frozen=True, eq=False)

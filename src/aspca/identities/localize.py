@@ -137,7 +137,7 @@ def _satisfied(identity: Identity, X: Floats) -> Bools:
         return np.asarray(~(np.abs(identity.multiples(X)) > 1.0))
 
 
-def repaired(X: Floats, repairs: Sequence[Repair]) -> Floats:
+def apply_repairs(X: Floats, repairs: Sequence[Repair]) -> Floats:
     """Rows (n, p) with the likeliest repairs made."""
     found = np.array(X, dtype=np.float64)
     for repair in repairs:

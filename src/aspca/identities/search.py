@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aspca.identities.accept import SHARE, is_credible, is_tighter_than_rounding, pattern_of
+from aspca.identities.accept import SHARE, find_pattern, is_credible, is_tighter_than_rounding
 from aspca.identities.candidate import (
     LIFTS,
     SHORT,
     Candidate,
     Count,
     Sample,
-    candidate_of,
+    as_candidate,
     count,
     count_signs,
     fit,
+    fit_simply,
     lift,
     orient,
-    settle_simply,
 )
-from aspca.identities.formula import FLOATS, WHOLE, Formula, turn
+from aspca.identities.formula import FLOATS, WHOLE, Formula, change_signs
 from aspca.identities.propose import (
     EXACT,
     Draw,
@@ -115,7 +115,7 @@ class Search:
 
     def original(self, candidate: Candidate) -> Formula:
         """A candidate in the order and with the signs of the table."""
-        return turn(candidate.formula, self._signs).with_columns(self._order.tolist())
+        return change_signs(candidate.formula, self._signs).with_columns(self._order.tolist())
 
     def run(self, given: Sequence[Formula]) -> None:
         """Find candidates, short ones first, none implied by those before it."""
@@ -179,7 +179,7 @@ class Search:
         """What the user gave is not found again."""
         places = np.argsort(self._order).tolist()
         for formula in given:
-            candidate = candidate_of(turn(formula.with_columns(places), self._signs))
+            candidate = as_candidate(change_signs(formula.with_columns(places), self._signs))
             if candidate is not None:
                 self._extend_bases(candidate, exact=True)
 
@@ -251,7 +251,7 @@ class Search:
             exact = bool((np.abs(first.formula.residual(drawn)) <= 1e2 * first.formula.noise(drawn)).mean() > 0.5)
             if self._is_implied(first, exact=exact):
                 return None
-            settled = settle_simply(first, self._sample, rows, SHARE)
+            settled = fit_simply(first, self._sample, rows, SHARE)
         if settled is None or not self._has_simple_powers(settled[0], 1e-9):
             return None
         counted = count(settled[0].formula, self._sample.cells)
@@ -275,7 +275,7 @@ class Search:
                     cells, counted = self._sample.cells, option.counted
                     if counted.broken.any():
                         formula, kept = option.candidate.formula, cells.X[counted.kept]
-                        pattern = pattern_of(formula, counted.share, cells.only(counted.broken), kept)
+                        pattern = find_pattern(formula, counted.share, cells.only(counted.broken), kept)
                         option = option._replace(partial=pattern is not None)
                     self.found.append(option)
                     self._extend_bases(option.candidate, exact=option.exact)

@@ -10,7 +10,7 @@ from aspca.identities.formula import Factor, Formula, Term
 _LONG, _LARGEST_DIVISOR = 8, 1000
 
 
-def number_text(value: float) -> str:
+def write_number(value: float) -> str:
     """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
     if value == 0.0:
         return "0"
@@ -19,7 +19,7 @@ def number_text(value: float) -> str:
     return text.removesuffix(".0") if 1e-4 <= abs(value) < 1e16 else text
 
 
-def formula_text(formula: Formula, names: Sequence[str], dates: Collection[int] = ()) -> str:
+def write_formula(formula: Formula, names: Sequence[str], dates: Collection[int] = ()) -> str:
     """As in ``tenursq = tenure^2``, ``prate = 100 totpart / totelg`` or ``due = sent + 30 days``.
 
     `names` are as they stand in sentences; `dates` are the columns that hold days.
@@ -27,14 +27,14 @@ def formula_text(formula: Formula, names: Sequence[str], dates: Collection[int] 
     if len(formula.terms) > 1 and formula.constant > 0.0 and all(term.coefficient < 0.0 for term in formula.terms):
         # Shares and categories that add up.
         left = " + ".join(_term_text(term, names) for term in _in_order((formula.left, *formula.terms)))
-        return f"{left} = {number_text(formula.constant)}"
+        return f"{left} = {write_number(formula.constant)}"
     parts = [
         f"{'-' if term.coefficient < 0.0 else '+'} {_term_text(term, names)}"
         for term in sorted(formula.terms, key=lambda term: term.coefficient < 0.0)
     ]
     if formula.constant or not parts:
         days = " days" if _counts_days(formula, dates) else ""
-        parts.append(f"{'-' if formula.constant < 0.0 else '+'} {number_text(abs(formula.constant))}{days}")
+        parts.append(f"{'-' if formula.constant < 0.0 else '+'} {write_number(abs(formula.constant))}{days}")
     right = " ".join(parts)
     right = right.removeprefix("+ ") if right.startswith("+") else f"-{right[2:]}"
     return f"{_term_text(formula.left, names)} = {right}"
@@ -59,7 +59,7 @@ def _term_text(term: Term, names: Sequence[str]) -> str:
     divisor = round(1.0 / size) if size > 0.5 / _LARGEST_DIVISOR else 0
     if above and 2 < divisor <= _LARGEST_DIVISOR and size == 1.0 / divisor and len(repr(size)) > _LONG:
         below, size = [*below, str(divisor)], 1.0
-    number = [] if size == 1.0 and above else [number_text(size)]
+    number = [] if size == 1.0 and above else [write_number(size)]
     # One column follows its number as it does in a sum.
     product = " ".join([*number, *above]) if len(above) == 1 else " * ".join([*number, *above])
     return "".join([product, *(f" / {text}" for text in below)])
@@ -77,4 +77,4 @@ def _factor_text(factor: Factor, names: Sequence[str], *, below: bool = False) -
         base = f"log({inner} + 1)"
     else:
         base = f"{factor.function}({inner})"
-    return base if exponent == 1.0 else f"{base}^{number_text(exponent)}"
+    return base if exponent == 1.0 else f"{base}^{write_number(exponent)}"

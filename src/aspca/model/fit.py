@@ -21,8 +21,8 @@ from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace, refuse_vanishing
 from aspca.preparation import Preparation
 from aspca.rules.forward import finds_short_only
-from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
-from aspca.rules.user_rules import GivenRule, given_rules, placed
+from aspca.rules.table import RuleTable, add_given_rules, drop_chance_rules, find_rules
+from aspca.rules.user_rules import GivenRule, parse_linear_rules, place_rules
 from aspca.settings import Settings
 from aspca.sparse_pca.defaults import count_relations
 from aspca.sparse_pca.subspace import SparseSubspace
@@ -53,7 +53,7 @@ def fit_model(
         raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
     refuse_vanishing(moments, [feature.name for feature in preparation.features])
     space = ScaledSpace.of(moments, settings.scaling, preparation.features, autocorrelation)
-    given, space = placed(given_rules(settings.rules, preparation.features), space)
+    given, space = place_rules(parse_linear_rules(settings.rules, preparation.features), space)
     d = _n_components(space.plain, settings)
     table = None
     if settings.judges_by_evidence:
@@ -134,13 +134,13 @@ def _readable_rules(
     keep: Callable[[RuleTable, ScaledSpace], Bools] | None = None,
 ) -> RuleTable:
     """The rules of the d directions with the least variance, those that were given first."""
-    table = readable_table(space, d)
+    table = find_rules(space, d)
     auto = settings.n_components == "auto"
     # Few rows make rules of nothing: not even those asked for could be judged by.
-    table = beyond_chance(table, space) if auto or space.shrinkage else table
+    table = drop_chance_rules(table, space) if auto or space.shrinkage else table
     if auto and len(table):
         table = table.only(np.flatnonzero((keep or _are_tight)(table, space)))
-    return with_given(table, space, given, None if auto else d)
+    return add_given_rules(table, space, given, None if auto else d)
 
 
 def _are_tight(table: RuleTable, space: ScaledSpace) -> Bools:

@@ -32,7 +32,7 @@ from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable
-from aspca.rules.user_rules import given_rules
+from aspca.rules.user_rules import parse_linear_rules
 from aspca.settings import Settings
 
 # Called with a few words about what comes next.
@@ -130,7 +130,7 @@ class _Sampled:
         words = find_words(X) if robust else ()
         for column, value in words:
             wrong[:, column] |= X[:, column] == value
-        known = given_rules(part.settings.rules, part.preparation.features) if robust else ()
+        known = parse_linear_rules(part.settings.rules, part.preparation.features) if robust else ()
         given = find_off_given(known, part.free, X)
         for rule in given:
             far = rule.far(X)

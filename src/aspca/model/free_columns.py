@@ -14,7 +14,7 @@ import numpy as np
 from aspca.identities import Identities
 from aspca.identities.finding import search_identities
 from aspca.identities.formula import Formula
-from aspca.identities.localize import localize, repaired
+from aspca.identities.localize import apply_repairs, localize
 from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.model.components import Components
 from aspca.model.model import Model, complete_moments
@@ -134,7 +134,7 @@ class _Repaired:
     def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
         values = np.asarray(rows, dtype=np.float64)
         if self._identities is not None:
-            values = repaired(values, localize(self._identities, values))
+            values = apply_repairs(values, localize(self._identities, values))
         return np.ascontiguousarray(values[:, self._free]), numbers
 
 

@@ -20,7 +20,7 @@ from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
-from aspca.rules.chance import held_out_widening
+from aspca.rules.chance import measure_widening
 from aspca.rules.forward import MOST_TERMS, WIDE, finds_short_only
 from aspca.rules.rule import AnyRule, Rule
 from aspca.rules.table import RuleTable
@@ -269,7 +269,7 @@ class Model:
         """The same model, its rules checked on rows (n, p) that took no part in the fit."""
         spreads = np.sqrt(self.table.variances)
         deviations = self.judge(X).deviations[:, self.n_identities :]
-        return replace(self, widenings=held_out_widening(deviations, spreads))
+        return replace(self, widenings=measure_widening(deviations, spreads))
 
     # ---- what it says
 

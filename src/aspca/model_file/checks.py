@@ -36,7 +36,7 @@ from aspca.preparation.cell_format import (
 from aspca.preparation.feature import LIFTS
 from aspca.rules.equations import RuleError
 from aspca.rules.table import RuleTable
-from aspca.rules.user_rules import given_loadings
+from aspca.rules.user_rules import stack_loadings
 from aspca.settings import AUTO, COMPONENT_SCORES, SETTINGS, Settings
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.subspace import SparseSubspace
@@ -422,7 +422,7 @@ def _check_relations(found: Contents) -> Iterator[Requirement]:
     shift = found.space.shift
     yield shift is None or any(found.holds), "space.shift", "null where no rule that was given holds", "a list"
     table, space = found.table, found.seen
-    loadings = given_loadings(table.given, space)
+    loadings = stack_loadings(table.given, space)
     off = np.abs(table.loadings[:, :many] - loadings).max(initial=0.0)
     yield off <= _ORTHONORMAL, "rules.loadings", "those of the rules given first", f"off them by {off:.1e}"
     for k, rule in enumerate(table.given):

@@ -23,7 +23,7 @@ from aspca.moments.space import ScaledSpace, raise_to_powers_of_two
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import CellFormat
 from aspca.rules.table import RuleTable
-from aspca.rules.user_rules import GivenRule, given_rules, is_linear
+from aspca.rules.user_rules import GivenRule, is_linear, parse_linear_rules
 from aspca.settings import SETTINGS, Settings
 from aspca.sparse_pca.subspace import SparseSubspace
 
@@ -151,7 +151,7 @@ class Contents:
         """The rules given that are no identities, from their texts; raises RuleError."""
         exact, features = {one.written for one in self.identities}, self.preparation.features
         # What is not linear, and no identity either, few rows satisfy: nothing is judged by it.
-        return given_rules(
+        return parse_linear_rules(
             [text for text in self.settings.rules if text not in exact and is_linear(text, features)], features
         )
 

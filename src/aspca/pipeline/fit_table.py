@@ -17,7 +17,7 @@ from aspca.pipeline.passes import Watcher, read_checked, rows_of
 from aspca.preparation import Preparation
 from aspca.rules.equation_words import NO_COLUMN
 from aspca.rules.equations import RuleError
-from aspca.rules.user_rules import formulas_of
+from aspca.rules.user_rules import parse_formulas
 from aspca.settings import Settings
 from aspca.tables.column_advice import PLURALS, quote_word
 from aspca.tables.column_checks import NUMBERS
@@ -117,7 +117,7 @@ def fit_table(
 def _formulas_of(table: Table, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
     """The rules that were given; RequestError for those that cannot be used, before anything is read."""
     try:
-        return formulas_of(settings.rules, plan.features)
+        return parse_formulas(settings.rules, plan.features)
     except RuleError as error:
         column = None if error.column is None else find_column(table, error.column)
         if column is None:

@@ -10,7 +10,7 @@ from typing import TextIO
 import numpy as np
 
 from aspca.escaping import for_markdown
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
 from aspca.model_file.json_text import ModelFileError
@@ -171,7 +171,7 @@ def _pair_rules(one: Rule, other: Rule, after: Model, cosine: float) -> Pair:
         changes.append("it no longer holds exactly" if one.exact else "it holds exactly now")
     elif not one.exact and one.spread > 0.0 and not 1 / _UNWIDENED <= (ratio := spread / one.spread) <= _UNWIDENED:
         # Constants have no spread at all.
-        times = number_text(float(f"{max(ratio, 1 / ratio):.2g}"))
+        times = write_number(float(f"{max(ratio, 1 / ratio):.2g}"))
         changes.append(f"it is {times} times {'wider' if ratio > 1 else 'tighter'}")
     return Pair(one, other, cosine, shift, tuple(changes))
 

@@ -15,7 +15,7 @@ from aspca.findings.changes import Change, events_of, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.findings.groups import main_rule
 from aspca.findings.incidents import Incident
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows
 from aspca.pipeline.score import score_columns, score_fields
@@ -180,5 +180,5 @@ def write_categories(path: Path, outcomes: Mapping[str, Outcome]) -> None:
 def _as_written(values: Sequence[object]) -> list[object]:
     """Cells as the file that was read has them: no point after a whole number, empty where missing."""
     return [
-        (None if math.isnan(value) else number_text(value)) if isinstance(value, float) else value for value in values
+        (None if math.isnan(value) else write_number(value)) if isinstance(value, float) else value for value in values
     ]

@@ -10,8 +10,8 @@ import numpy as np
 from aspca.findings.explanation import Explanation
 from aspca.findings.reasons import show_range
 from aspca.findings.words import describe_given
-from aspca.identities.identity import Identity, share_text
-from aspca.identities.wording import number_text
+from aspca.identities.identity import Identity, write_share
+from aspca.identities.wording import write_number
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.report.collect import Evidence
@@ -31,7 +31,7 @@ from aspca.report.summary import (
 )
 from aspca.rules.rule import AnyRule
 from aspca.rules.table import RuleTable
-from aspca.rules.wording import counted, short_number
+from aspca.rules.wording import counted, shorten_number
 from aspca.settings import BY_NAME
 from aspca.sparse_pca.defaults import bound_little_variance
 
@@ -97,7 +97,7 @@ def _explain_chance(rule: AnyRule, probability: float) -> str:
     if rule.given:
         return "It was given, so chance had no part in it."
     if isinstance(rule, Identity):
-        counted_rows = f"Counted: {share_text(rule.n_kept, rule.n_broken)} satisfy it."
+        counted_rows = f"Counted: {write_share(rule.n_kept, rule.n_broken)} satisfy it."
         return f"{counted_rows} It accuses no row, since {rule.exceptions}." if rule.exceptions else counted_rows
     if rule.kind != "relation":
         return "It is about one column by itself, so chance had no part in it."
@@ -106,7 +106,7 @@ def _explain_chance(rule: AnyRule, probability: float) -> str:
         wider = f" On other rows it is about {rule.widening:.2f} times as wide."
     # Nobody can imagine smaller probabilities.
     likely = (
-        f"at most {short_number(probability, probability)}"
+        f"at most {shorten_number(probability, probability)}"
         if probability >= 1e-12
         else "less than one in a million million"
     )
@@ -157,7 +157,7 @@ def summarize_excluded(model: Model, naming: Naming, *, elsewhere: bool) -> Excl
         for row, column, now, expected in zip(*(field[:100].tolist() for field in fields), strict=True)
     )
     repeated = [
-        f"{number_text(value)} stands {times:,} times in {features[column].column}, and looks like a word for missing."
+        f"{write_number(value)} stands {times:,} times in {features[column].column}, and looks like a word for missing."
         for column, value, times in excluded.repeated
     ]
     return Excluded(True, elsewhere, int(excluded.cells.sum()), cells, () if naming.private else tuple(repeated))
@@ -189,7 +189,7 @@ def summarize_choices(evidence: Evidence) -> Choices:
 def _summarize_settings(model: Model, directions: int) -> tuple[Choice, ...]:
     asked = {name: getattr(model.settings, name) for name in _SETTINGS}
     texts = {
-        name: number_text(value) if isinstance(value, float) else "none" if value is None else str(value)
+        name: write_number(value) if isinstance(value, float) else "none" if value is None else str(value)
         for name, value in asked.items()
     }
     came_to, meanings = dict(texts), {name: BY_NAME[name].meaning for name in _SETTINGS}

@@ -30,7 +30,7 @@ from aspca.moments.space import ScaledSpace
 EXCLUDED = 0.01
 
 
-def chances(space: ScaledSpace, loadings: Floats, variances: Floats) -> Floats:
+def bound_chances(space: ScaledSpace, loadings: Floats, variances: Floats) -> Floats:
     """A bound on how likely rules as tight as these (m,) are among unrelated columns, each at most 1.
 
     `loadings` (p, m) are directions of the scaled space, `variances` (m,) those of the training rows along them, never
@@ -101,7 +101,7 @@ def _log_choices(n_terms: int, n_features: int) -> float:
 # ---- how much wider a rule is on rows that it was not fitted to
 
 
-def held_out_widening(projections: Floats, spreads: Floats) -> Floats:
+def measure_widening(projections: Floats, spreads: Floats) -> Floats:
     """Spread of each rule on held-out rows over its spread on the training rows (d,).
 
     `projections` (n, d) are the held-out rows' deviations from the rules, in the units of `spreads` (d,); a shift
@@ -117,7 +117,7 @@ def held_out_widening(projections: Floats, spreads: Floats) -> Floats:
     return np.where(spreads > 0.0, outside / np.where(spreads > 0.0, spreads, 1.0), never)
 
 
-def expected_widening(variance: float, parts: Floats, n_rows: int, probability: float) -> float:
+def estimate_widening(variance: float, parts: Floats, n_rows: int, probability: float) -> float:
     """The widening to expect of a rule on new rows, from moments alone: for where no rows are held out.
 
     `variance` is that of the rule over the training rows, `parts` (k,) are those of its terms, each alone:

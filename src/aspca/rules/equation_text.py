@@ -33,7 +33,7 @@ _FUNCTIONS: dict[str, Callable[[Ratio], Ratio]] = {
 }
 
 
-def equation_of(text: str, features: Sequence[Feature]) -> Equation:
+def parse_equation(text: str, features: Sequence[Feature]) -> Equation:
     """The equation that a text means, over these features.
 
     Raises

@@ -35,7 +35,7 @@ def finds_short_only(space: ScaledSpace) -> bool:
     return space.n_varying > (WIDE_OF_FEW_ROWS if space.fitted_to <= space.n_varying else WIDE)
 
 
-def forward_vectors(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
+def select_forward(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     """Vectors Z (p, n), in units of the features' deviations, and the feature (n,) that each regresses.
 
     Parameters

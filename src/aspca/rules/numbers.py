@@ -30,7 +30,7 @@ class Equation:
     moved: float
 
 
-def simplest_equation(
+def simplify_equation(
     coefficients: Floats, means: Floats, deviations: Floats, tolerance: float, pivots: Bools | None = None
 ) -> Equation:
     """The simplest equation that stays within `tolerance` of coefficients . (x - means) = 0.

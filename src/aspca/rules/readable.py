@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import ascending, sign_of
 from aspca.moments.space import unresolved_variances
-from aspca.rules.forward import MOST_TERMS, forward_vectors
+from aspca.rules.forward import MOST_TERMS, select_forward
 from aspca.rules.refit import Candidate, Pool, Refit, make_candidate
 from aspca.rules.search import NEW, Search
 
@@ -40,7 +40,7 @@ class ReadableBasis(NamedTuple):
     sparsest: Bools
 
 
-def readable_basis(loadings: Floats, covariance: Floats, rows: float = float("inf")) -> ReadableBasis:
+def find_readable_basis(loadings: Floats, covariance: Floats, rows: float = float("inf")) -> ReadableBasis:
     """d independent unit vectors, as sparse as found, that span the same subspace as `loadings` up to its noise.
 
     `loadings` (p, d) are eigenvectors of the covariance, and `rows` says how many rows this rests on: of few, vectors
@@ -150,7 +150,7 @@ def _levels(variances: Floats, exact: int, q: int) -> list[int]:
 # ---- wide tables
 
 
-def short_loadings(covariance: Floats, most_variance: float, rows: float) -> Floats:
+def find_short_loadings(covariance: Floats, most_variance: float, rows: float) -> Floats:
     """What forward selection finds in a wide table, the simplest independent rules, and nothing to fill up with.
 
     Independent unit vectors (p, m) on at most 9 features each, the tightest first; constants are rules as well. None
@@ -165,7 +165,7 @@ def short_loadings(covariance: Floats, most_variance: float, rows: float) -> Flo
     pool = Pool()
     for j in np.flatnonzero(np.sqrt(np.diag(covariance)) <= np.sqrt(most_variance)):
         pool.add(make_candidate(np.eye(1, p, int(j))[0], refit))
-    vectors, pivots = forward_vectors(R)
+    vectors, pivots = select_forward(R)
     for z, pivot in zip(vectors.T, pivots.tolist(), strict=True):
         rule = refit.without_noise(z, pivot)
         if rule is not None and np.count_nonzero(rule) <= MOST_TERMS + 1:

@@ -9,18 +9,18 @@ import numpy as np
 
 from aspca.escaping import for_terminal, name_text
 from aspca.identities.identity import Identity
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature
-from aspca.rules.numbers import USUAL, Equation, simplest_equation
+from aspca.rules.numbers import USUAL, Equation, simplify_equation
 from aspca.rules.wording import (
     SMALL,
     Sum,
     are_alike,
     columns_of_levels,
     list_levels,
-    shortened,
-    shortest_within,
+    round_number,
+    round_within,
     write_power,
     write_term,
 )
@@ -132,7 +132,7 @@ class Rule:
         # A category that is rare hardly varies, but is there or not: it moves by one.
         level = np.array([feature.kind == "level" for feature in self.origins])
         deviations = np.maximum(self.deviations, 0.5 * level)
-        return simplest_equation(self.coefficients, self.means, deviations, self.rounding, pivots=~level)
+        return simplify_equation(self.coefficients, self.means, deviations, self.rounding, pivots=~level)
 
     @property
     def rounding(self) -> float:
@@ -210,7 +210,7 @@ class Rule:
             return "another value"
         size = abs(deviation) * abs(self.equation.unit)
         if said.kinds == {"log"}:
-            factor = shortened(np.exp(min(size, 700.0)), 3)
+            factor = round_number(np.exp(min(size, 700.0)), 3)
             text = f"{100 * size:.2g} %" if size < _SMALL_LOG else f"a factor of {factor}"
         else:
             text = f"{size:,.0f}" if 1000 <= size < 1e7 else f"{size:.3g}"
@@ -235,9 +235,9 @@ class Rule:
             return f"exactly{rest}"
         spread = self.spread * self.equation.unit
         if not logarithms:
-            return f"± {shortened(spread, 2)}{unit}{rest}"
-        small = spread < _SMALL_LOG
-        return f"{f'± {shortened(100 * spread, 2)} %' if small else f'within a factor of {np.exp(spread):.2g}'}{rest}"
+            return f"± {round_number(spread, 2)}{unit}{rest}"
+        small = f"± {round_number(100 * spread, 2)} %"
+        return f"{small if spread < _SMALL_LOG else f'within a factor of {np.exp(spread):.2g}'}{rest}"
 
     @property
     def _product(self) -> str:
@@ -258,8 +258,8 @@ class Rule:
         for digits in range(1, 17):
             short = float(f"{value:.{digits}g}")
             if short > 0.0 and abs(np.log(short) - exact) <= room:
-                return number_text(short)
-        return number_text(value)
+                return write_number(short)
+        return write_number(value)
 
     @property
     def _categories(self) -> str:
@@ -290,7 +290,7 @@ class Rule:
         column, levels = name_text(said.features[0].column), tuple(feature.level for feature in said.features)
         # With as many digits as it takes to tell the share from all.
         rest = float(f"{100 * min(share, 1 - share):.2g}")
-        rows = "all" if rest <= 0.0 else f"{number_text(float(f'{100 - rest:.12g}'))} % of"
+        rows = "all" if rest <= 0.0 else f"{write_number(float(f'{100 - rest:.12g}'))} % of"
         return f"{column} {'is' if share >= 0.5 else 'is not'} {list_levels(levels)} (in {rows} rows)"
 
     def _by_case(self, numbers: Sum, levels: Sum) -> str:
@@ -306,9 +306,9 @@ class Rule:
             # One that is left over is named like the others.
             if level in named or len(rest) == 1:
                 cases.setdefault(sign * values.get(level, numbers.intercept), []).append(level)
-        said = [f"{number_text(value)} if {column} is {list_levels(tuple(names))}" for value, names in cases.items()]
+        said = [f"{write_number(value)} if {column} is {list_levels(tuple(names))}" for value, names in cases.items()]
         if len(rest) > 1:
-            said.append(f"{number_text(sign * numbers.intercept)} otherwise")
+            said.append(f"{write_number(sign * numbers.intercept)} otherwise")
         return f"{left} = {right} + ({', '.join(said)})" if right else f"{left} = {', '.join(said)}"
 
     def _cases(self, numbers: Sum, column: str) -> dict[str, float]:
@@ -322,7 +322,7 @@ class Rule:
         usual = sum(a * mean[feature.name] for a, feature in zip(numbers.coefficients, numbers.features, strict=True))
         usual += sum(value * share for value, share in terms.values())
         room = 0.5 * self.rounding * unit
-        return {level: shortest_within(float(usual) - value, room) for level, (value, _) in terms.items()}
+        return {level: round_within(float(usual) - value, room) for level, (value, _) in terms.items()}
 
 
 # Exact, or with noise.

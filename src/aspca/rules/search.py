@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.rules.forward import forward_vectors
+from aspca.rules.forward import select_forward
 from aspca.rules.refit import Candidate, Pool, Refit, make_candidate
 
 # A rule says something new if this much of it (a sine) is not made up of simpler ones: well above what a refit may
@@ -130,7 +130,7 @@ class Search:
         if len(self.V) < _MANY or self.V.shape[1] <= _FEW:
             return None
         before = dict(self.pool)
-        vectors, pivots = forward_vectors(self.refit.R)
+        vectors, pivots = select_forward(self.refit.R)
         for z, pivot in zip(vectors.T, pivots.tolist(), strict=True):
             rule = self.refit.without_noise(z, pivot)
             if rule is not None:
@@ -149,7 +149,7 @@ class Search:
         if self.V.shape[1] > 1:
             # A feature whose part in the subspace is fainter is no pivot: a rule it is largest in would have 400.
             pivots = np.flatnonzero(np.linalg.norm(self.U, axis=1) > 0.05)
-            for z, pivot in zip(sparse_vectors(self.U, self.U[pivots].T).T, pivots.tolist(), strict=True):
+            for z, pivot in zip(solve_sparse_vectors(self.U, self.U[pivots].T).T, pivots.tolist(), strict=True):
                 self._add(z, pivot)
 
     def _add(self, z: Floats, pivot: int) -> None:
@@ -196,7 +196,7 @@ class Search:
             # Row k is zero on all rules but the k-th.
             dual = np.linalg.inv(self.U.T @ np.column_stack([one.z for one in chosen]))[tried]
             shares = np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True), dtype=np.float64)
-            for z, k in zip(sparse_vectors(self.U, shares.T).T, tried, strict=True):
+            for z, k in zip(solve_sparse_vectors(self.U, shares.T).T, tried, strict=True):
                 if _size(z) <= sizes[k] + _MORE:
                     self._add(z, int(np.argmax(np.abs(z))))
             better = self._choose()
@@ -218,7 +218,7 @@ class Search:
         self.left -= len(tries)
         if tries:
             pivots, barred = (np.array([one[i] for one in tries]) for i in (2, 1))
-            found = sparse_vectors(self.U, self.U[pivots].T, barred)
+            found = solve_sparse_vectors(self.U, self.U[pivots].T, barred)
             for z, (k, without, pivot) in zip(found.T, tries, strict=True):
                 z[without] = 0.0
                 if z[pivot] != 0.0 and _size(z) <= sizes[k]:
@@ -271,7 +271,7 @@ def _size(z: Floats) -> int:
 # ---- programs
 
 
-def sparse_vectors(U: Floats, A: Floats, barred: Ints | None = None) -> Floats:
+def solve_sparse_vectors(U: Floats, A: Floats, barred: Ints | None = None) -> Floats:
     """Sparse vectors Z (p, n) of the span of U (p, c), the k-th with A[:, k]'q = 1 and no entry barred[k].
 
     Each is min sum_i w_i |z_i| over z = Uq with a'q = 1. Douglas-Rachford steps need nothing but products with U, which

@@ -10,12 +10,12 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.small import form_of
 from aspca.moments.space import ScaledSpace, unresolved_variance, unresolved_variances
-from aspca.rules.chance import EXCLUDED, chances, expected_widening
+from aspca.rules.chance import EXCLUDED, bound_chances, estimate_widening
 from aspca.rules.forward import finds_short_only
-from aspca.rules.numbers import Equation, simplest_equation
+from aspca.rules.numbers import Equation, simplify_equation
 from aspca.rules.rule import Rule, UserRuleFit
-from aspca.rules.user_rules import GivenRule, given_loadings
-from aspca.rules.wording import short_float
+from aspca.rules.user_rules import GivenRule, stack_loadings
+from aspca.rules.wording import shorten_float
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.defaults import bound_little_variance
 
@@ -47,7 +47,7 @@ class RuleTable:
             sparsest = np.ones(loadings.shape[1], dtype=np.bool_)
         inside = form_of(space.covariance, loadings)
         unresolved = unresolved_variances(loadings, space.covariance)
-        likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
+        likely = bound_chances(space, loadings, np.maximum(np.diag(inside), unresolved))
         # What somebody knows was not found by chance.
         likely[: len(given)] = 0.0
         return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, frozen(likely), given)
@@ -107,7 +107,7 @@ class RuleTable:
             standing = self._fit_of_given(k, space, used, 1.0 / length / largest, spread, kept)
         if widening is None:
             parts = column**2 * space.variances[used]
-            widening = expected_widening(variance, parts, space.n_rows, float(self.chances[k]))
+            widening = estimate_widening(variance, parts, space.n_rows, float(self.chances[k]))
         return Rule(
             origins=tuple(space.features[j] for j in used),
             coefficients=frozen(raw / length),
@@ -132,21 +132,21 @@ class RuleTable:
         off = given.off(space.plain)
         constant = given.constant
         if not given.holds:
-            constant = constant + off if self.exact[k] else short_float(constant + off, constant + off + spread * times)
-            constant = float(f"{constant:.12g}")
+            level = constant + off
+            constant = float(f"{level if self.exact[k] else shorten_float(level, level + spread * times):.12g}")
         equation = Equation(frozen(given.coefficients[used]), constant, times, 0.0)
         unrelated = float(np.square(self.loadings[:, k]) @ space.variances)
         return UserRuleFit(given.text, equation, given.holds, off, kept, float(self.variances[k]) / (unrelated or 1.0))
 
 
-def with_given(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...], most: int | None) -> RuleTable:
+def add_given_rules(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...], most: int | None) -> RuleTable:
     """The rules given, and those found that say more than these; of the latter the tightest, `most` rules in all.
 
     Simple ones are asked first: beside ``D = B + C``, what is new in ``A = B`` and ``D = A + C`` is ``A = B``.
     """
     if not given:
         return found
-    loadings = given_loadings(given, space)
+    loadings = stack_loadings(given, space)
     deviations = np.sqrt(space.variances)
     # A column that never varies is as good a direction as any.
     units = np.where(deviations > 0.0, deviations, deviations.mean() or 1.0)[:, None]
@@ -170,7 +170,7 @@ def with_given(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...
     return RuleTable.of(space, np.hstack([loadings, found.loadings[:, new]]), sparsest, given)
 
 
-def readable_table(space: ScaledSpace, many: int) -> RuleTable:
+def find_rules(space: ScaledSpace, many: int) -> RuleTable:
     """The readable rules of the `many` directions with the least variance; exact ones in the numbers they are read in.
 
     A total is found as 0.99999999 a + 1.00000001 b, as far as a covariance can tell. Where the simplest numbers fit it
@@ -180,22 +180,22 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     Rows that span r directions obey an exact rule among any r + 1 features, whatever they mean. Such a rule is left out
     unless its numbers are short or there are many rows: nothing is known along it.
 
-    See `beyond_chance` for rules that unrelated columns may hold as well.
+    See `drop_chance_rules` for rules that unrelated columns may hold as well.
     """
     # These load scipy, which scoring by a stored model need not wait for.
     from aspca.linalg.eigen import find_lowest_pairs
-    from aspca.rules.readable import readable_basis, short_loadings
+    from aspca.rules.readable import find_readable_basis, find_short_loadings
 
     C, rows = space.covariance, space.fitted_to
     if not many:
         return RuleTable.of(space, np.zeros((space.n_features, 0)))
     short_only = finds_short_only(space)
     if short_only:
-        found = RuleTable.of(space, short_loadings(C, bound_little_variance(C), rows)[:, :many])
+        found = RuleTable.of(space, find_short_loadings(C, bound_little_variance(C), rows)[:, :many])
     else:
         values, directions = find_lowest_pairs(C, many)
-        found = RuleTable.of(space, *readable_basis(directions, C, rows))
-    table, plain = in_short_numbers(found, space)
+        found = RuleTable.of(space, *find_readable_basis(directions, C, rows))
+    table, plain = shorten_numbers(found, space)
     empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
     if not empty.any():
         return table
@@ -204,12 +204,12 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     parts = [table.only(np.flatnonzero(table.exact & ~empty))]
     varying = directions[:, values > unresolved_variances(directions, C)]
     if varying.size:
-        parts.append(in_short_numbers(RuleTable.of(space, *readable_basis(varying, C, rows)), space)[0])
+        parts.append(shorten_numbers(RuleTable.of(space, *find_readable_basis(varying, C, rows)), space)[0])
     loadings, sparsest = zip(*((part.loadings, part.sparsest) for part in parts), strict=True)
     return RuleTable.of(space, np.hstack(loadings), np.concatenate(sparsest))
 
 
-def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:
+def drop_chance_rules(table: RuleTable, space: ScaledSpace) -> RuleTable:
     """The rules of a table that chance does not explain; what the others are about lies outside the rules then.
 
     Of few rows all terms of a rule but one may be nothing but chance: a column by itself keeps to a range only if it
@@ -222,7 +222,7 @@ def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:
     return table if kept.all() else table.only(np.flatnonzero(kept))
 
 
-def in_short_numbers(table: RuleTable, space: ScaledSpace) -> tuple[RuleTable, Bools]:
+def shorten_numbers(table: RuleTable, space: ScaledSpace) -> tuple[RuleTable, Bools]:
     """The table with its exact rules in the numbers they are read in, and for which rules (m,) these are short."""
     loadings = np.array(table.loadings)
     plain = np.zeros(len(table), dtype=np.bool_)
@@ -252,7 +252,7 @@ def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> tup
     used = np.flatnonzero(loading)
     widest = float((np.abs(rule.coefficients) * rule.deviations).max())
     for tolerance in (*(share * widest for share in _ROUNDER), rule.rounding):
-        equation = simplest_equation(rule.coefficients, rule.means, rule.deviations, tolerance)
+        equation = simplify_equation(rule.coefficients, rule.means, rule.deviations, tolerance)
         snapped = np.zeros(loading.size)
         snapped[used] = equation.coefficients * space.scale[used]
         # Units far apart: the largest first, so that no square overflows.

@@ -25,7 +25,7 @@ from aspca.identities.formula import Formula
 from aspca.linalg.arrays import Floats, frozen
 from aspca.moments.space import ScaledSpace, unresolved_variances
 from aspca.preparation.feature import Feature
-from aspca.rules.equation_text import equation_of
+from aspca.rules.equation_text import parse_equation
 from aspca.rules.equations import Equation, RuleError
 
 # Correlations of rules below this are rounding.
@@ -68,10 +68,10 @@ def is_linear(text: str, features: Sequence[Feature]) -> bool:
     RuleError
         It cannot be read.
     """
-    return equation_of(text, features).linear is not None
+    return parse_equation(text, features).linear is not None
 
 
-def given_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[GivenRule, ...]:
+def parse_linear_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[GivenRule, ...]:
     """The rules that texts mean, all of them sums of features.
 
     Raises
@@ -95,7 +95,7 @@ def given_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[Give
     return tuple(rules)
 
 
-def formulas_of(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tuple[str, Formula], ...]:
+def parse_formulas(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tuple[str, Formula], ...]:
     """The equations that texts mean, linear or not, each with its text.
 
     Raises
@@ -107,7 +107,7 @@ def formulas_of(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tupl
 
 
 def _equations(texts: Sequence[str], features: Sequence[Feature]) -> list[Equation]:
-    equations = [equation_of(text, features) for text in texts]
+    equations = [parse_equation(text, features) for text in texts]
     _refuse_dependent(equations)
     first: dict[object, int] = {}
     for number, equation in enumerate(equations):
@@ -150,7 +150,7 @@ def _refuse(texts: Sequence[str], number: int, others: Sequence[int], *, agrees:
 # ---- the point that rows are judged from
 
 
-def placed(rules: tuple[GivenRule, ...], space: ScaledSpace) -> tuple[tuple[GivenRule, ...], ScaledSpace]:
+def place_rules(rules: tuple[GivenRule, ...], space: ScaledSpace) -> tuple[tuple[GivenRule, ...], ScaledSpace]:
     """The rules, each with whether it holds in these rows, and the space seen from a point that keeps them."""
     if not rules:
         return rules, space
@@ -160,10 +160,10 @@ def placed(rules: tuple[GivenRule, ...], space: ScaledSpace) -> tuple[tuple[Give
         replace(rule, holds=bool(abs(distance) <= spread))
         for rule, distance, spread in zip(rules, off, spreads, strict=True)
     )
-    return decided, moved_onto(decided, space)
+    return decided, move_onto_rules(decided, space)
 
 
-def moved_onto(rules: tuple[GivenRule, ...], space: ScaledSpace) -> ScaledSpace:
+def move_onto_rules(rules: tuple[GivenRule, ...], space: ScaledSpace) -> ScaledSpace:
     """The space seen from the row to be expected where the rules that hold are kept: E(x | R'x = -o)."""
     if not rules:
         return space
@@ -180,14 +180,14 @@ def moved_onto(rules: tuple[GivenRule, ...], space: ScaledSpace) -> ScaledSpace:
     return space.moved(np.asarray(space.covariance @ loadings[:, chosen] @ (steps / spreads)))
 
 
-def given_loadings(rules: Sequence[GivenRule], space: ScaledSpace) -> Floats:
+def stack_loadings(rules: Sequence[GivenRule], space: ScaledSpace) -> Floats:
     """The directions of rules in the scaled space (p, g), of unit length."""
     return np.column_stack([np.zeros((space.n_features, 0)), *(rule.loading(space)[0] for rule in rules)])
 
 
 def _directions(rules: Sequence[GivenRule], space: ScaledSpace) -> tuple[Floats, Floats]:
     """Loadings (p, g), and how far the average row is off each (g,); zero where rounding alone explains it."""
-    loadings = given_loadings(rules, space)
+    loadings = stack_loadings(rules, space)
     off = np.array([rule.off(space) / rule.loading(space)[1] for rule in rules])
     rounding = np.abs(loadings).T @ space.rounding + np.sqrt(unresolved_variances(loadings, space.covariance))
     return loadings, np.where(np.abs(off) > rounding, off, 0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.escaping import level_text, name_text
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature, format_date
 
@@ -48,12 +48,12 @@ def count_verdicts(n_errors: int, n_anomalies: int) -> str:
     return " and ".join([*parts, counted(unusual, "unusual row")] if unusual else parts)
 
 
-def short_number(value: float, unit: float) -> str:
+def shorten_number(value: float, unit: float) -> str:
     """A number to two digits of `unit`."""
-    return number_text(_to_two_digits(value, unit) if unit > 0.0 and np.isfinite(unit) else value)
+    return write_number(_to_two_digits(value, unit) if unit > 0.0 and np.isfinite(unit) else value)
 
 
-def short_float(value: float, other: float) -> float:
+def shorten_float(value: float, other: float) -> float:
     """A number with enough digits to tell it from another."""
     return _to_two_digits(value, abs(value - other))
 
@@ -108,9 +108,9 @@ class Sum:
         left, right = self.sides(write_term, " + ")
         constant = self.intercept if self.reads_forward else -self.intercept
         if not right:
-            return f"{left} = {number_text(constant)}"
+            return f"{left} = {write_number(constant)}"
         sign = "+" if constant > 0 else "-"
-        return f"{left} = {right}" + (f" {sign} {number_text(abs(constant))}" if constant else "")
+        return f"{left} = {right}" + (f" {sign} {write_number(abs(constant))}" if constant else "")
 
     @property
     def are_dates(self) -> bool:
@@ -124,19 +124,19 @@ class Sum:
         names = [name_text(feature.column) for feature in self.features]
         if len(names) == 1:
             day = self.intercept * float(self.coefficients[0])
-            return f"{names[0]} = {format_date(day) or number_text(day)}"
+            return f"{names[0]} = {format_date(day) or write_number(day)}"
         # The later one first.
         first, second = names if self.intercept * self.coefficients[0] >= 0 else names[::-1]
-        return f"{first} = {second}" + (f" + {number_text(abs(self.intercept))} days" if self.intercept else "")
+        return f"{first} = {second}" + (f" + {write_number(abs(self.intercept))} days" if self.intercept else "")
 
 
 def write_term(size: float, feature: Feature) -> str:
-    return feature.text if size == 1.0 else f"{number_text(size)} {feature.text}"
+    return feature.text if size == 1.0 else f"{write_number(size)} {feature.text}"
 
 
 def write_power(exponent: float, feature: Feature) -> str:
     name = name_text(feature.column)
-    return name if exponent == 1.0 else f"{name}^{number_text(exponent)}"
+    return name if exponent == 1.0 else f"{name}^{write_number(exponent)}"
 
 
 def columns_of_levels(features: Sequence[Feature]) -> list[str]:
@@ -148,7 +148,7 @@ def are_alike(coefficients: Floats) -> bool:
     return bool(np.ptp(coefficients) <= SMALL * np.abs(coefficients).max())
 
 
-def shortest_within(value: float, room: float) -> float:
+def round_within(value: float, room: float) -> float:
     """The shortest decimal at most so far away."""
     if abs(value) <= room:
         return 0.0
@@ -164,5 +164,5 @@ def list_levels(levels: tuple[str, ...], most: int = 6) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def shortened(value: float, digits: int) -> str:
-    return number_text(float(f"{value:.{digits}g}"))
+def round_number(value: float, digits: int) -> str:
+    return write_number(float(f"{value:.{digits}g}"))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.identities.accept import is_slip
-from aspca.identities.formula import Condition, Factor, Formula, Term, as_product, in_units
+from aspca.identities.formula import Condition, Factor, Formula, Term, as_product, convert_units
 from aspca.identities.resolution import Cells, Resolution
-from aspca.identities.wording import formula_text
+from aspca.identities.wording import write_formula
 
 _factors = st.builds(
     Factor,
@@ -109,12 +109,12 @@ def test_other_units() -> None:
         0.5 * 5.0 + 3.0 + 0.5 / 4.0,
     )
     assert np.abs(told.residual(scaled)).max() < 1e-12
-    back = in_units(told, slopes, offsets)
+    back = convert_units(told, slopes, offsets)
     assert back is not None
-    assert formula_text(back, ["t0", "t1", "t2"]) == "t0 = t1 + t2 + 5"
+    assert write_formula(back, ["t0", "t1", "t2"]) == "t0 = t1 + t2 + 5"
     product = Formula(total.left, (Term(2.0, (Factor(1), Factor(2))),))
-    assert in_units(product, slopes, offsets) is None
-    turned = in_units(product, slopes, np.zeros(3))
+    assert convert_units(product, slopes, offsets) is None
+    turned = convert_units(product, slopes, np.zeros(3))
     assert turned is not None
     assert turned.terms[0].coefficient == pytest.approx(2.0 * 4.0 * 0.25 / 0.5)
 
@@ -123,7 +123,7 @@ def test_sums_of_logarithms_read_as_products() -> None:
     log_sum = Formula(Term(1.0, (Factor(0),)), (Term(1.0, (Factor(1),)), Term(-2.0, (Factor(2),))), float(np.log(1.2)))
     product = as_product(log_sum)
     assert product is not None
-    assert formula_text(product, ["cost", "price", "amount"]) == "cost = 1.2 price / amount^2"
+    assert write_formula(product, ["cost", "price", "amount"]) == "cost = 1.2 price / amount^2"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aspca.identities import Identities, find_identities
-from aspca.identities.localize import localize, repaired
+from aspca.identities.localize import apply_repairs, localize
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tables import NAMES, corrupted, everyday
@@ -75,7 +75,7 @@ def test_cells_and_values_of_wrong_rows() -> None:
         # A percentage with one decimal tells its parts to about as many digits.
         rounded = NAMES[column] in ("totelg", "totpart")
         assert value == pytest.approx(clean[repair.row, column], rel=0.005 if rounded else 1e-9, abs=1e-12)
-    mended = repaired(X, repairs)
+    mended = apply_repairs(X, repairs)
     assert localize(found, mended) == [] or all(not r.cells for r in localize(found, mended))
 
 

@@ -12,8 +12,8 @@ from aspca.moments.accumulator import Rows
 from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Feature, Preparation
-from aspca.rules.chance import EXCLUDED, chances
-from aspca.rules.table import RuleTable, beyond_chance, readable_table
+from aspca.rules.chance import EXCLUDED, bound_chances
+from aspca.rules.table import RuleTable, drop_chance_rules, find_rules
 from aspca.rules.wording import NO_RELATION, group_by_kind
 from aspca.sparse_pca.defaults import count_relations
 from zoo import rules_of
@@ -28,7 +28,7 @@ def space_of(rows: np.ndarray) -> ScaledSpace:
 
 def claimed(rows: np.ndarray) -> RuleTable:
     space = space_of(rows)
-    return beyond_chance(readable_table(space, count_relations(space.covariance)), space)
+    return drop_chance_rules(find_rules(space, count_relations(space.covariance)), space)
 
 
 def relations(table: RuleTable) -> list[tuple[int, ...]]:
@@ -41,7 +41,7 @@ def chance_of_equality(rows: np.ndarray, first: int = 0, second: int = 1) -> flo
     space = space_of(rows)
     loading = np.zeros((rows.shape[1], 1))
     loading[first], loading[second] = space.scale[first], -space.scale[second]
-    return float(chances(space, loading, np.array([float(np.var(rows[:, first] - rows[:, second])) or 1e-30]))[0])
+    return float(bound_chances(space, loading, np.array([float(np.var(rows[:, first] - rows[:, second])) or 1e-30]))[0])
 
 
 def autoregression(rng: np.random.Generator, n: int, p: int, r: float) -> np.ndarray:
@@ -127,7 +127,7 @@ def test_the_categories_of_one_column_are_no_chance() -> None:
     moments = Moments.from_array(levels)
     features = tuple(Feature("kind", "level", name, ("a", "b", "c")) for name in "abc")
     space = ScaledSpace.of(moments, "maxabs", features)
-    assert chances(space, np.full((3, 1), 3**-0.5), np.array([1e-30])).tolist() == [0.0]
+    assert bound_chances(space, np.full((3, 1), 3**-0.5), np.array([1e-30])).tolist() == [0.0]
 
 
 # ---- kinds

@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from aspca.preparation import Feature
-from aspca.rules.equation_text import equation_of
+from aspca.rules.equation_text import parse_equation
 from aspca.rules.equations import RuleError
-from aspca.rules.user_rules import given_rules
+from aspca.rules.user_rules import parse_linear_rules
 from zoo import rules_of
 
 NUMBERS = tuple(map(Feature, ("total", "a", "b", "disk % used", "x]y", "new\nline", "x.1", "e", "days")))
@@ -26,7 +26,7 @@ FEATURES = (*NUMBERS, *PREPARED)
 
 
 def read(text: str, features: tuple[Feature, ...] = FEATURES) -> tuple[dict[str, float], float]:
-    found = equation_of(text, features).linear
+    found = parse_equation(text, features).linear
     assert found is not None
     terms, constant = found
     return {features[j].text: float(a) for j, a in terms.items()}, float(constant)
@@ -112,7 +112,7 @@ def test_days_are_a_unit_unless_a_column_is_called_so() -> None:
 )
 def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, said: str) -> None:
     with pytest.raises(RuleError) as caught:
-        given_rules([text], FEATURES)
+        parse_linear_rules([text], FEATURES)
     message = str(caught.value)
     assert said in message
     assert message.startswith("The rule '")
@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, said: str) -> N
 def test_two_columns_that_read_alike_are_not_guessed_between() -> None:
     twins = (Feature("a\n"), Feature("a\\n"), Feature("b"))
     with pytest.raises(RuleError, match="two columns are called so"):
-        equation_of("[a\\n] = b", twins)
+        parse_equation("[a\\n] = b", twins)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_two_columns_that_read_alike_are_not_guessed_between() -> None:
 )
 def test_a_rule_that_others_say_or_deny_is_refused(texts: list[str], said: str) -> None:
     with pytest.raises(RuleError) as caught:
-        given_rules(texts, FEATURES)
+        parse_linear_rules(texts, FEATURES)
     assert said in str(caught.value)
-    assert len(given_rules(texts[:-1], FEATURES)) == len(texts) - 1
+    assert len(parse_linear_rules(texts[:-1], FEATURES)) == len(texts) - 1
 
 
 NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name.isprintable() or "\n" in name)
@@ -151,7 +151,7 @@ NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name.isprintable() o
 def test_columns_called_like_a_remark(name: str, tail: str) -> None:
     features = (Feature(name, "sqrt"), Feature("b", "number"))
     for text in (f"sqrt({name}) = 2 b", f"2 b = sqrt({name})"):
-        (rule,) = given_rules([text + tail], features)
+        (rule,) = parse_linear_rules([text + tail], features)
         assert np.array_equal(np.abs(rule.coefficients), [1.0, 2.0])
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from aspca.identities.formula import Condition, Factor, Formula, Term
 from aspca.identities.identity import Identity
 from aspca.identities.resolution import Resolution
-from aspca.identities.wording import formula_text
+from aspca.identities.wording import write_formula
 from aspca.preparation import Feature
 from aspca.rules.equations import RuleError
-from aspca.rules.user_rules import formulas_of, given_rules, is_linear
+from aspca.rules.user_rules import is_linear, parse_formulas, parse_linear_rules
 
 LEVELS = ("bolt", "nut m", "not")
 FEATURES = (
@@ -32,7 +32,7 @@ NAMES = [feature.name for feature in FEATURES]
 
 
 def formula(text: str) -> Formula:
-    ((_, found),) = formulas_of([text], FEATURES)
+    ((_, found),) = parse_formulas([text], FEATURES)
     return found
 
 
@@ -44,7 +44,7 @@ def said(text: str) -> str:
     shown = (
         "" if condition is None else f" if {'not ' * condition.negated}{NAMES[condition.column]} {condition.value:g}"
     )
-    return formula_text(found, [f.column if f.kind == "date" else f.text for f in FEATURES], dates) + shown
+    return write_formula(found, [f.column if f.kind == "date" else f.text for f in FEATURES], dates) + shown
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_conditions(text: str, condition: Condition) -> None:
 )
 def test_what_is_refused(text: str, refusal: str) -> None:
     with pytest.raises(RuleError) as caught:
-        formulas_of([text], FEATURES)
+        parse_formulas([text], FEATURES)
     message = str(caught.value)
     assert refusal in message
     assert message.startswith("The rule '")
@@ -195,7 +195,7 @@ def test_what_is_refused(text: str, refusal: str) -> None:
 )
 def test_hostile_texts_end_in_a_sentence(text: str) -> None:
     with pytest.raises(RuleError) as caught:
-        formulas_of([text, "y = "], FEATURES)
+        parse_formulas([text, "y = "], FEATURES)
     assert len(str(caught.value)) < 600
 
 
@@ -213,9 +213,9 @@ PIECES = st.sampled_from(
 def test_whatever_is_written_is_read_or_refused(pieces: list[str]) -> None:
     # Nothing but a RuleError: no overflow, no division by zero.
     with suppress(RuleError):
-        formulas_of([" ".join(pieces)], FEATURES)
+        parse_formulas([" ".join(pieces)], FEATURES)
     with suppress(RuleError):
-        formulas_of([" ".join(["y", "=", *pieces])], FEATURES)
+        parse_formulas([" ".join(["y", "=", *pieces])], FEATURES)
 
 
 # ---- several
@@ -229,8 +229,8 @@ def test_linear_or_not() -> None:
     assert not is_linear("y = log(a)", FEATURES)
     assert is_linear("log(price) = 3 a", FEATURES)
     with pytest.raises(RuleError, match="can only be checked row by row, which needs the rows: use fit"):
-        given_rules(["y = a + c", "y = a * b"], FEATURES)
-    assert len(formulas_of(["y = a + c", "y = a * b", "y = a * b if kind is bolt"], FEATURES)) == 3
+        parse_linear_rules(["y = a + c", "y = a * b"], FEATURES)
+    assert len(parse_formulas(["y = a + c", "y = a * b", "y = a * b if kind is bolt"], FEATURES)) == 3
 
 
 @pytest.mark.parametrize(
@@ -245,9 +245,9 @@ def test_linear_or_not() -> None:
 )
 def test_what_is_there_twice_is_refused(texts: list[str], refusal: str) -> None:
     with pytest.raises(RuleError) as caught:
-        formulas_of(texts, FEATURES)
+        parse_formulas(texts, FEATURES)
     assert refusal in str(caught.value)
-    assert [text for text, _ in formulas_of(texts[:-1], FEATURES)] == texts[:-1]
+    assert [text for text, _ in parse_formulas(texts[:-1], FEATURES)] == texts[:-1]
 
 
 # ---- printed and read again
@@ -295,7 +295,7 @@ def test_what_is_printed_is_read_as_it_was_meant(
     others = [term for term in terms if left[0].column not in {factor.column for factor in term.factors}]
     made = Formula(Term(1.0, left), tuple(others), constant, condition)
     identity = Identity(made, TABLE, (Resolution.of(np.arange(9.0)),) * len(TABLE), tier, 90, 1)
-    ((written, found),) = formulas_of([identity.text], TABLE)
+    ((written, found),) = parse_formulas([identity.text], TABLE)
     assert written == identity.text
     rng = np.random.default_rng(0)
     rows = rng.uniform(-0.9, 0.9, size=(200, len(TABLE)))

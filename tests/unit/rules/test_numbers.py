@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.rules.numbers import simplest_equation
+from aspca.rules.numbers import simplify_equation
 
 
 def furthest(c, means, deviations, equation) -> float:
@@ -34,7 +34,7 @@ def test_rounding_never_moves_an_equation_beyond_the_tolerance(terms, tolerance,
         return
     c, means, deviations = c / np.linalg.norm(c), means * units, deviations * units
     tolerance *= float((np.abs(c) * deviations).max())
-    found = simplest_equation(c, means, deviations, tolerance)
+    found = simplify_equation(c, means, deviations, tolerance)
     rounding = 1e-12 * float(np.abs(c) @ (np.abs(means) + deviations))
     assert found.moved <= tolerance + rounding
     assert abs(furthest(c, means, deviations, found) - found.moved) <= rounding
@@ -62,7 +62,7 @@ def test_small_integers_are_recovered_from_coefficients_that_err_within_the_nois
     # Within two deviations, and with an error of the pivot's own, they then err by no more than that tolerance.
     error = min(1e-4, 0.2 * tolerance / float(np.abs(planted) @ deviations))
     c = planted * (1 + error * rng.uniform(-1, 1, size=planted.size))
-    found = simplest_equation(c / scale, rng.normal(size=planted.size), deviations, tolerance / scale)
+    found = simplify_equation(c / scale, rng.normal(size=planted.size), deviations, tolerance / scale)
     assert found.coefficients.tolist() == planted.tolist()
     assert abs(found.unit / scale - 1) <= 2e-4
 
@@ -82,6 +82,6 @@ def test_small_integers_are_recovered_from_coefficients_that_err_within_the_nois
 )
 def test_the_numbers_that_are_chosen(exact, tolerance, expected) -> None:
     c = np.array(exact)
-    found = simplest_equation(c, np.zeros(c.size), np.ones(c.size), tolerance)
+    found = simplify_equation(c, np.zeros(c.size), np.ones(c.size), tolerance)
     assert found.coefficients.tolist() == expected
     assert found.intercept == 0.0

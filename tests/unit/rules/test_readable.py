@@ -14,14 +14,14 @@ from aspca import ASPCA
 from aspca.linalg.arrays import Floats
 from aspca.moments.space import unresolved_variances
 from aspca.paper.datasets import load_synthetic
-from aspca.rules.forward import WIDE, forward_vectors
-from aspca.rules.readable import readable_basis, short_loadings
+from aspca.rules.forward import WIDE, select_forward
+from aspca.rules.readable import find_readable_basis, find_short_loadings
 from aspca.rules.search import Search
 from aspca.sparse_pca.defaults import choose_n_components
 
 
 def readable_loadings(V: np.ndarray, C: np.ndarray) -> np.ndarray:
-    return readable_basis(V, C).loadings
+    return find_readable_basis(V, C).loadings
 
 
 def sums(p: int, seed: int, noise: float, n: int = 1500) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +61,7 @@ def condition(W: np.ndarray, C: np.ndarray) -> float:
 def test_planted_sums_come_back_at_any_size(p: int, noise: float) -> None:
     C, rules = sums(p, seed=1, noise=noise)
     V = lowest(C)
-    basis = readable_basis(V, C)
+    basis = find_readable_basis(V, C)
     assert all(found(basis.loadings, rules))
     assert basis.sparsest.all()
     assert np.linalg.norm(basis.loadings - V @ (V.T @ basis.loadings), axis=0).max() <= 0.1
@@ -137,7 +137,7 @@ def test_a_component_stands_where_nothing_simpler_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(Search, "run", Search._choose)
     C, rules = sums(12, 0, 0.01)
     V = lowest(C, len(rules))
-    basis = readable_basis(V, C)
+    basis = find_readable_basis(V, C)
     assert not basis.sparsest.any()
     assert np.abs(np.abs(basis.loadings.T @ V).max(axis=1) - 1).max() <= 1e-9
 
@@ -366,7 +366,7 @@ def test_terms_and_what_they_leave(together: int, monkeypatch: pytest.MonkeyPatc
         slow_terms, slow_left = select_slowly(R, j, 4)
         assert terms[:, j].tolist() == slow_terms
         np.testing.assert_allclose(left[:, j], slow_left, rtol=1e-8)
-    vectors, pivots = forward_vectors(R)
+    vectors, pivots = select_forward(R)
     # The rule is found from its first feature, with what a regression gives.
     found = vectors[:, pivots.tolist().index(0)]
     slope = np.linalg.lstsq(X[:, [5, 9]] / X[:, [5, 9]].std(axis=0), X[:, 0] / X[:, 0].std(), rcond=None)[0]
@@ -392,7 +392,7 @@ def test_nothing_is_found_where_nothing_is_related() -> None:
     for X in (rng.normal(size=(500, 80)), np.zeros((5, 3)), rng.normal(size=(5, 1))):
         scatter = X.T @ X
         size = np.sqrt(np.diag(scatter))
-        assert forward_vectors(scatter / np.outer(size, size) if size.all() else scatter)[1].size == 0
+        assert select_forward(scatter / np.outer(size, size) if size.all() else scatter)[1].size == 0
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -400,9 +400,9 @@ def test_where_they_are_all_there_is_the_programs_find_the_same(seed: int, monke
     X, planted = wide_sums(1500, 80, seed)
     C = np.cov(X.T)
     V = np.linalg.eigh(C)[1][:, :24]
-    quick = readable_basis(V, C).loadings
+    quick = find_readable_basis(V, C).loadings
     monkeypatch.setattr(aspca.rules.search, "_MANY", 10**9)
-    slow = readable_basis(V, C).loadings
+    slow = find_readable_basis(V, C).loadings
     np.testing.assert_allclose(quick, slow, atol=1e-9)
     assert sorted(tuple(np.flatnonzero(w).tolist()) for w in quick.T) == planted
 
@@ -435,7 +435,7 @@ def test_no_short_rule_varies_by_more_than_allowed() -> None:
     X, _ = wide_sums(300, 40, 2, noise=1.0)
     C = np.cov(X.T)
     for most in (0.1, 0.3, 1.0):
-        W = short_loadings(C, most, 300)
+        W = find_short_loadings(C, most, 300)
         assert (np.einsum("ij,ij->j", W, C @ W) <= most * (1 + 1e-12)).all()
         np.testing.assert_allclose(np.linalg.norm(W, axis=0), 1.0, rtol=1e-12)
         assert np.linalg.matrix_rank(W) == W.shape[1]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.preparation import Feature
-from aspca.rules.chance import _log_choices, _log_tight, expected_widening, held_out_widening
+from aspca.rules.chance import _log_choices, _log_tight, estimate_widening, measure_widening
 from aspca.rules.rule import Rule
 from aspca.sparse_pca.certificate import Certificate
 from zoo import rules_of
@@ -217,7 +217,7 @@ def test_what_others_fill_in_is_kept_and_limits_change_units() -> None:
     # Where it was not measured, it is what to expect.
     (plain,) = rules_of(*given, n_rows=30)
     assert (plain.limit, plain.certificate, plain.sparsest) == (None, (), True)
-    assert plain.widening == expected_widening(1.0, np.array([0.36, 0.64]), 30, 1.0)
+    assert plain.widening == estimate_widening(1.0, np.array([0.36, 0.64]), 30, 1.0)
     assert not plain.looks_like_chance
 
 
@@ -230,7 +230,7 @@ def test_a_component_that_no_sparser_rule_replaced_says_so() -> None:
 
 def test_held_out_rows_tell_how_much_wider_a_rule_is() -> None:
     projections = np.array([[3.0, 0.0, 1e300, 2.0, np.nan], [-4.0, 0.0, 0.0, 2.0, 2.0]])
-    widening = held_out_widening(projections, np.array([0.5, 0.0, 0.0, 2.0, 1.0]))
+    widening = measure_widening(projections, np.array([0.5, 0.0, 0.0, 2.0, 1.0]))
     # A shift is a deviation too: of the last but one, held-out rows have no variance, but deviate by one spread.
     assert widening.tolist() == pytest.approx([np.sqrt(12.5) / 0.5, 1.0, np.inf, 1.0, 2.0])
 
@@ -256,7 +256,7 @@ def test_fitted_coefficients_widen_a_rule_by_the_formula(n_rows: int) -> None:
     """Three terms of one certain rule: m = 2 fitted coefficients."""
     n, m = n_rows, 2
     formula = np.inf if n <= 4 else np.sqrt((n + 1) * (n - 2) / ((n - m - 1) * (n - m - 2)))
-    assert expected_widening(1e-9, np.ones(3), n, 0.0) == pytest.approx(formula, rel=1e-14)
+    assert estimate_widening(1e-9, np.ones(3), n, 0.0) == pytest.approx(formula, rel=1e-14)
 
 
 @pytest.mark.parametrize(("n", "k"), [(20, 2), (30, 6), (60, 20)])
@@ -274,7 +274,7 @@ def test_the_expected_widening_is_what_new_rows_show_on_average(n: int, k: int) 
         new[:, 0] = new[:, 1:].sum(axis=1) + 0.01 * rng.normal(size=200)
         outside += (((new - X.mean(axis=0)) @ c) ** 2).mean() / 400
     parts = c**2 * X.var(axis=0)
-    assert expected_widening(inside, parts, n, 0.0) == pytest.approx(np.sqrt(outside / inside), rel=0.08)
+    assert estimate_widening(inside, parts, n, 0.0) == pytest.approx(np.sqrt(outside / inside), rel=0.08)
 
 
 def test_rules_of_few_rows_are_told_from_rules_that_hold() -> None:
@@ -295,7 +295,7 @@ def test_rules_of_few_rows_are_told_from_rules_that_hold() -> None:
         copy[[0, 12], 0] = np.sqrt(0.5), -np.sqrt(0.5)
         for V, flagged in ((chance, True), (copy, False)):
             (one,) = rules_of(V, X.mean(axis=0), np.ones(13), C, names, n_rows=16)
-            (real,) = held_out_widening((new - X.mean(axis=0)) @ V, np.array([one.spread]))
+            (real,) = measure_widening((new - X.mean(axis=0)) @ V, np.array([one.spread]))
             assert one.looks_like_chance == flagged
             assert real > 2.5 if flagged else real < 2.5
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.identities.wording import number_text
+from aspca.identities.wording import write_number
 from aspca.preparation import ColumnPlan, Feature, Preparation
 from aspca.rules.rule import Rule
 from zoo import rules_of
@@ -164,7 +164,7 @@ def test_hostile_names_stay_on_their_line() -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @settings(max_examples=300)
 def test_numbers_in_their_fewest_digits(value: float) -> None:
-    text = number_text(value)
+    text = write_number(value)
     assert float(text) == value
     if 1e-4 <= abs(value) < 1e16:
         assert text == np.format_float_positional(value, trim="-")
