@@ -5,6 +5,7 @@ What can be set about a model comes from `aspca.settings`: names, what they mean
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar
@@ -142,13 +143,9 @@ LEARNING: Group = {
 
 def with_numbers(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a command as Python would give them: settings that are numbers as numbers."""
-    return {name: _number_or_word(value) if name in BY_NAME else value for name, value in given.items()}
-
-
-def _number_or_word(value: Any) -> Any:
-    for kind in (int, float) if isinstance(value, str) else ():
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
+    found = dict(given)
+    for name, value in given.items():
+        for kind in (float, int) if name in BY_NAME and isinstance(value, str) else ():
+            with contextlib.suppress(ValueError):
+                found[name] = kind(value)
+    return found

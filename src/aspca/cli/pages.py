@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from aspca.pipeline.outcome import Outcome
     from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule
-    from aspca.tables.keys import Evaluation
 
 # From this width on there is room for what the features would have to be, of either of the two most to blame.
 _WIDE = 110
@@ -252,19 +251,12 @@ def _show_outcome(console: Console, outcome: Outcome, folder: str | None, most: 
         console.print()
         show_incidents(console, outcome.incidents, model, most)
     if outcome.evaluation is not None:
-        console.print()
-        _show_evaluation(console, outcome.evaluation)
-
-
-def _show_evaluation(console: Console, evaluation: Evaluation) -> None:
-    """How the anomalies agree with labels."""
-    console.print(evaluation.text)
-    console.print(text(f"  ({evaluation.meaning})"))
-    rows = [
-        ["anomalies", evaluation.hits, evaluation.misses],
-        ["normal rows", evaluation.false_alarms, evaluation.passed],
-    ]
-    show_table(console, [("", "none"), ("flagged", "right"), ("not", "right")], rows)
+        # How the anomalies agree with labels.
+        labels = outcome.evaluation
+        console.print(f"\n{labels.text}")
+        console.print(text(f"  ({labels.meaning})"))
+        counts = [["anomalies", labels.hits, labels.misses], ["normal rows", labels.false_alarms, labels.passed]]
+        show_table(console, [("", "none"), ("flagged", "right"), ("not", "right")], counts)
 
 
 def show_incidents(console: Console, incidents: Sequence[Incident], model: Model, most: int) -> None:

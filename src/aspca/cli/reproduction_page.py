@@ -20,7 +20,8 @@ def show_reproduction(out: Console, reproduction: Reproduction) -> None:
         for part in section.parts:
             if isinstance(part, Table | Listing):
                 out.print()
-                _show_table(out, part) if isinstance(part, Table) else _show_listing(out, part)
+                out.print(Text(_title(part), style="bold"))
+                out.print(_grid_of(part))
                 for note in part.notes:
                     out.print(_indented(note))
         out.print()
@@ -33,10 +34,19 @@ def show_reproduction(out: Console, reproduction: Reproduction) -> None:
     out.print(grid)
 
 
-def _show_table(out: Console, table: Table) -> None:
-    sources = ", ".join(dict.fromkeys(one.source for one in table.comparisons))
-    out.print(Text(f"{table.title} ({sources})", style="bold"))
-    out.print(_side_by_side(table) if table.is_grid else _one_below_the_other(table))
+def _title(part: Table | Listing) -> str:
+    if isinstance(part, Listing):
+        return part.title
+    return f"{part.title} ({', '.join(dict.fromkeys(one.source for one in part.comparisons))})"
+
+
+def _grid_of(part: Table | Listing) -> Grid:
+    if isinstance(part, Table):
+        return _side_by_side(part) if part.is_grid else _one_below_the_other(part)
+    grid = _grid(*part.header)
+    for row in part.rows:
+        grid.add_row(*(Text(for_terminal(format_cell(cell))) for cell in row))
+    return grid
 
 
 def _side_by_side(table: Table) -> Grid:
@@ -64,14 +74,6 @@ def _one_below_the_other(table: Table) -> Grid:
 def _ours(one: Comparison, digits: int) -> Text:
     text = one.ours_text(digits)
     return Text(text) if one.agrees else Text(f"{text} !", style="bold red")
-
-
-def _show_listing(out: Console, listing: Listing) -> None:
-    out.print(Text(listing.title, style="bold"))
-    grid = _grid(*listing.header)
-    for row in listing.rows:
-        grid.add_row(*(Text(for_terminal(format_cell(cell))) for cell in row))
-    out.print(grid)
 
 
 def _show_deviations(out: Console, reproduction: Reproduction) -> None:
