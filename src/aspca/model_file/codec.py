@@ -214,6 +214,8 @@ class Reader:
     def _read_rows(self, dtype: np.dtype[Any], rows: list[Any], path: str, bounds: Bounds) -> np.ndarray[Any, Any]:
         n, ends = len(rows), [rows[0], rows[-1]] if rows else []
         triangle = n > 1 and [len(end) for end in ends if isinstance(end, list)] == [n, 1]
+        if triangle:
+            self._list(rows, path, bounds.shape[1], bounds.many)
         read = []
         for i, row in enumerate(rows):
             entries = self._list(row, f"{path}[{i}]", n - i if triangle else bounds.shape[1], bounds.many)

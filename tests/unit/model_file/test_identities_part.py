@@ -174,18 +174,6 @@ def test_a_private_file_holds_no_quantiles_and_no_cell(kind: str, moments: bool,
     assert again["identities"] == content["identities"]
 
 
-def test_private_repairs_do_not_quote_what_the_model_learned(tmp_path: Path) -> None:
-    """A model without quantiles offers cells that a model with them may rule out, and never fewer."""
-    exact = cases()["exact"]
-    save(exact.model, tmp_path / "model.json", private=True)
-    private = load(tmp_path / "model.json")
-    assert private.model_.identities.quantiles is None
-    told, known = private.explain(exact.wrong).repairs, exact.model.explain(exact.wrong).repairs
-    more = sum(len(told[row].ties) > len(known[row].ties) for row in known)
-    assert more > 0
-    assert all(not np.isnan(value) for repair in told.values() for value in repair.values)
-
-
 # ---- refused
 
 
