@@ -18,7 +18,6 @@ from aspca.linalg.row_blocks import cached_parts
 
 # Rows (m, p), and their numbers (m,) in the whole table, ascending.
 Blocks = Iterable[tuple[Floats, Ints]]
-Found = TypeVar("Found")
 # Makes other rows of rows, each with the number of the row it comes from; some may be left out.
 Step = Callable[[Floats, Ints], tuple[Floats, Ints]]
 
@@ -40,10 +39,8 @@ class Accumulator(Protocol):
 Some = TypeVar("Some", bound=Accumulator)
 
 
-class Over(Protocol):
-    """Runs a task over the blocks of each part of a table, where they are, and merges what comes back in order."""
-
-    def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found | None: ...
+# Runs a task over the blocks of each part of a table, where they are, and merges what comes back in order.
+Over = Callable[[Callable[[Blocks], Any], Callable[[Any, Any], Any]], Any]
 
 
 @dataclass(frozen=True, eq=False)
