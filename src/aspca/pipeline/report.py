@@ -188,25 +188,9 @@ def report_by_model(
     certificates: bool = False,
     private: bool = False,
 ) -> Report:
-    """What a stored model finds in a table.
+    """What a stored model, a file or standard input ("-"), finds in a table.
 
-    Parameters
-    ----------
-    model : str
-        A model file; "-" is standard input.
-    files : list of str
-        What is judged.
-    columns : Columns
-        Those that name and time rows, and say which are anomalies.
-    certificates : bool
-        Whether to solve for the components, and check them.
-    private : bool
-        Whether to show no value of a row.
-
-    Raises
-    ------
-    JobError, SourceError, ModelFileError
-        One sentence: the model cannot be read, the table does not fit it, or a column is not there.
+    With `certificates` the components are solved for and checked; where it is `private` no value of a row is shown.
     """
     stored = model_from(model, files)
     with open_for(stored, files, reading, watcher) as table:

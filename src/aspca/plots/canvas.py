@@ -94,11 +94,8 @@ def _width_of(ax: Axes) -> float:
 def add_panels(ax: Axes, title: tuple[str, str], heights: Sequence[float], widths: Sequence[float]) -> Any:
     """A grid of panels, with a title over all of them, in the place of some axes, which stay, invisible.
 
-    Parameters
-    ----------
-    title : a headline, and particulars or nothing
-    heights : inches of the rows, without what is written below them
-    widths : relative, of the columns
+    The title is a headline, and particulars or nothing; heights of rows are in inches, without what is written below
+    them, widths of columns relative.
     """
     spec = ax.get_subplotspec()
     if spec is None:
@@ -177,13 +174,7 @@ def measure_labels(names: Sequence[str]) -> float:
 def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequence[str], lines: int = 1) -> None:
     """Tick labels that do not touch: smaller where the slots are narrow, and only some where they are narrower still.
 
-    Parameters
-    ----------
-    which : {"x", "y"}
-        Labels of x are turned upright where they are long.
-    positions : ascending, at least one apart
-    lines : int
-        Of the tallest label.
+    Long labels of x are turned upright. Positions ascend, at least one apart; the tallest label has so many lines.
     """
     box = ax.get_window_extent()
     low, high = sorted(ax.get_xlim() if which == "x" else ax.get_ylim())

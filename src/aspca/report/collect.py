@@ -45,15 +45,7 @@ _DRAWN, _WITH_VALUES, _COLUMNS = 10, 2, 4
 
 
 class RowStatistics:
-    """All rows so far.
-
-    Parameters
-    ----------
-    n_rows : int
-        How many there will be.
-    timed : bool
-        Whether they are in another order than that of their positions.
-    """
+    """All rows so far, of `n_rows`; `timed`: their order is another than that of their positions."""
 
     def __init__(self, model: Model, n_rows: int, *, timed: bool) -> None:
         m, limit = len(model.rules), model.threshold
@@ -163,18 +155,10 @@ class Neighbourhood:
     """The rows before and after each anomaly that is shown: what they are, and how far off.
 
     The rows are to be added, as `wanted` says.
-
-    Parameters
-    ----------
-    why : Explanation
-        Of the anomalies, in the order in which they are shown.
-    course : Course
-        The order of all rows.
-    positions : ndarray of shape (k,)
-        Where the anomalies stand among all rows.
     """
 
     def __init__(self, why: Explanation, course: Course, positions: Ints) -> None:
+        """Of anomalies in the order in which they are shown, which stand at these positions among all rows."""
         self._course, self._model = course, why.model
         # For each anomaly the rule whose deviations are compared, None where scores are, and the features shown.
         self.rules = [next(iter(select_rules(why, i)[0]), None) for i in range(len(why))]

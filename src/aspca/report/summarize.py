@@ -27,14 +27,9 @@ COUNTLESS = 1e6
 def summarize(
     evidence: Evidence, provenance: Provenance, remarks: Sequence[str] = (), *, private: bool = False
 ) -> Report:
-    """What a report says.
+    """What a report says; `remarks` are sentences about what was decided without being asked.
 
-    Parameters
-    ----------
-    remarks : sequence of str
-        Sentences about what was decided without being asked.
-    private : bool
-        Show no value of a row: no cells, names or times.
+    Where it is `private` no value of a row is shown: no cells, names or times.
     """
     naming, shown, model = Naming(evidence.columns, private), evidence.shown, evidence.model
     model = rename_columns(model, naming.called)

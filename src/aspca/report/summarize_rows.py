@@ -40,15 +40,7 @@ _APART = 0.5
 def summarize_anomalies(
     evidence: Evidence, why: Explanation, naming: Naming, homes: Mapping[str, int]
 ) -> tuple[Anomaly, ...]:
-    """The anomalies shown.
-
-    Parameters
-    ----------
-    why : Explanation
-        Of these rows, by a model of short names.
-    homes : mapping of str to int
-        The group that each signature belongs to.
-    """
+    """The anomalies shown, explained by a model of short names; `homes` say to which group each signature belongs."""
     room = max(_LEAST_CELLS, min(_CELLS, _ALL_CELLS // max(len(why), 1)))
     blame = blame_columns(why, naming)
     turns = np.array([1.0 if rule.left_side_up else -1.0 for rule in why.rules])

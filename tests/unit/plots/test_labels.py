@@ -16,10 +16,6 @@ def test_dollars_are_drawn_as_dollars(name: str) -> None:
     assert text._preprocess_math(text.get_text()) == (name, False)
 
 
-def test_what_cannot_be_printed_is_spelled_out() -> None:
-    assert for_picture("a\nb\t\u202e\ud800") == r"a\nb\t\u202e\ud800"
-
-
 def test_the_middle_goes() -> None:
     assert shorten("abcdefghij", 10) == "abcdefghij"
     assert shorten("abcdefghijk", 7) == "abc…ijk"
