@@ -195,7 +195,7 @@ def arrow_reading(source: Any, label: str) -> ArrowReading | None:
             if name in ("Scanner", "RecordBatchReader"):
                 # A scanner may be one of a stream, which gives its rows once.
                 return _spool(source if name == "RecordBatchReader" else source.to_reader(), label)
-        if _is_frame(source):
+        if (known := _ask_narwhals(source)) == "frame":
             return None
         if hasattr(source, "__arrow_c_stream__"):
             return _spool(load_pyarrow(label).RecordBatchReader.from_stream(source), label)
@@ -203,30 +203,25 @@ def arrow_reading(source: Any, label: str) -> ArrowReading | None:
         if hasattr(source, "__arrow_c_array__") and "pyarrow" not in roots:
             pa = load_pyarrow(label)
             return _read_table(pa.Table.from_batches([pa.record_batch(source)]), label)
-        lazy = _lazy(source)
-        return None if lazy is None else _read_table(lazy.collect("pyarrow").to_native(), label)
+        return None if known is None else _read_table(known.collect("pyarrow").to_native(), label)
     except MemoryError:
         raise
     except Exception as error:
         raise _explain_as(label)(error) from None
 
 
-def _is_frame(source: Any) -> bool:
-    """Whether narwhals knows it as a data frame whose rows are there, or as a column of one."""
+def _ask_narwhals(source: Any) -> Any:
+    """A lazy frame of narwhals; "frame" for a data frame whose rows are there, or a column of one; None: not known."""
     import narwhals.stable.v2 as nw
 
     try:
-        return isinstance(nw.from_native(source, pass_through=True, allow_series=True), nw.DataFrame | nw.Series)
+        known = nw.from_native(source, pass_through=True, allow_series=True)
     except Exception:
         # A data frame all the same, such as one with a name twice: its own sentence comes later.
-        return True
-
-
-def _lazy(source: Any) -> Any:
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(source, pass_through=True)
-    return frame if isinstance(frame, nw.LazyFrame) else None
+        return "frame"
+    if isinstance(known, nw.LazyFrame):
+        return known
+    return "frame" if isinstance(known, nw.DataFrame | nw.Series) else None
 
 
 def _read_table(table: Any, label: str) -> ArrowReading:

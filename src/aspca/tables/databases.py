@@ -140,7 +140,9 @@ def read_sqlite_file(
 
     def rows() -> Iterator[tuple[object, ...]]:
         with _open_sqlite(path) as database:
-            yield from _fetch_rows(_select(database, label, options))
+            cursor = _select(database, label, options)
+            while part := cursor.fetchmany(ROWS_AT_ONCE):
+                yield from part
 
     try:
         with _open_sqlite(path) as database:
@@ -188,7 +190,8 @@ def _refuse_unfinished(path: Path, label: str) -> None:
 def _select(database: sqlite3.Connection, label: str, options: ReadOptions) -> sqlite3.Cursor:
     """The rows asked for."""
     if options.query is None:
-        tables, views = (_list_names(database, kind) for kind in ("table", "view"))
+        listed = "SELECT name FROM sqlite_master WHERE type = ? AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
+        tables, views = ([str(name) for (name,) in database.execute(listed, [kind])] for kind in ("table", "view"))
         name = which_table(tables, options.table, label, "table", views=views)
         return database.execute(f"SELECT * FROM {for_sql_name(name)}")  # noqa: S608  # quoted
     # Whatever else it asks for, such as another file to attach, is refused.
@@ -203,13 +206,3 @@ def _select(database: sqlite3.Connection, label: str, options: ReadOptions) -> s
     if cursor.description is None:
         raise SourceError(f"{label}: --query must be one SELECT and nothing else; correct it.")
     return cursor
-
-
-def _list_names(database: sqlite3.Connection, kind: str) -> list[str]:
-    query = "SELECT name FROM sqlite_master WHERE type = ? AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
-    return [str(name) for (name,) in database.execute(query, [kind])]
-
-
-def _fetch_rows(cursor: sqlite3.Cursor) -> Iterator[tuple[object, ...]]:
-    while rows := cursor.fetchmany(ROWS_AT_ONCE):
-        yield from rows

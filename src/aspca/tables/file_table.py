@@ -176,17 +176,14 @@ class FileTable:
             if isinstance(error, SourceError):
                 raise
             # The cause stays with the error for those who look for it; the sentence does without it.
-            raise self._explained(error) from error
+            if type(error).__name__ == "OutOfMemoryException" or str(error).startswith("Out of Memory"):
+                raise SourceError(
+                    f"{self.label}: reading needs more memory than the limit of {MEMORY_LIMIT}; "
+                    "write it with smaller row groups, or in several files."
+                ) from error
+            raise self.explain(error) from error
         finally:
             cursor.close()
-
-    def _explained(self, error: Exception) -> SourceError:
-        if type(error).__name__ == "OutOfMemoryException" or str(error).startswith("Out of Memory"):
-            return SourceError(
-                f"{self.label}: reading needs more memory than the limit of {MEMORY_LIMIT}; "
-                "write it with smaller row groups, or in several files."
-            )
-        return self.explain(error)
 
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""

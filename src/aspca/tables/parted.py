@@ -77,8 +77,13 @@ class PartedTable(Source, ABC):
             known = self._seen.rows
             rows = tuple(known.get(number, 0) for number in range(max(known, default=-1) + 1))
             table = finish_table(table, counts or Counts(0, np.empty((0, 4))))
+
+            def read_first(names: Sequence[str]) -> Iterator[Any]:
+                size = limit_rows(CHUNK_ROWS, len(names))
+                yield from next(cut_chunks(self._stream([int(name[1:]) for name in names], size), size), [])
+
             # Only what is asked before rows are read: kinds, places and sentences that show a cell.
-            first = make_untyped(replace(reading, read=self._first), names)
+            first = make_untyped(replace(reading, read=read_first), names)
             super().__init__([replace(table, attach=first.attach)], connection, resources.pop_all())
         self._layout = replace(self._layout, columns=table.columns, rows=rows)
 
@@ -228,10 +233,6 @@ class PartedTable(Source, ABC):
                     yield from self._read_rows(columns, start, end)
         except Exception as error:
             raise self._explained(error) from error
-
-    def _first(self, names: Sequence[str]) -> Iterator[Any]:
-        size = limit_rows(CHUNK_ROWS, len(names))
-        yield from next(cut_chunks(self._stream([int(name[1:]) for name in names], size), size), [])
 
 
 def _reason(error: Exception) -> str:

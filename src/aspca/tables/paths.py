@@ -240,12 +240,8 @@ def _is_whole(value: str) -> bool:
 
 def _is_number(value: str) -> bool:
     # Python's own is more generous: it takes underscores, blanks and letters of other scripts.
-    if not value.isascii() or "_" in value or value != value.strip():
-        return False
-    try:
-        return math.isfinite(float(value))
-    except ValueError:
-        return False
+    plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value)
+    return plain is not None and math.isfinite(float(value))
 
 
 def _is_date(value: str) -> bool:

@@ -82,21 +82,19 @@ def count_cells(table: FileTable, types: list[str], connection: duckdb.DuckDBPyC
     found, n_rows = list[object](), 0
     for start in range(0, len(types), COLUMNS_AT_ONCE):
         part = range(start, min(start + COLUMNS_AT_ONCE, len(types)))
-        asked = [sql for index in part for sql in _counting_sql(index, table.columns[index], types[index])]
+        asked = []
+        for index in part:
+            column, kind = table.columns[index], types[index]
+            # Dates and texts without the cost of writing them out.
+            cell = f"c{index}" if column.kind in ("date", "text") and not column.remark else column.cell
+            may_be_rounded = column.kind == "number" and kind.removeprefix("U").startswith(LONG)
+            number = f"CAST({column.cell} AS DOUBLE)" if column.kind in ("number", "boolean") else NO_VALUE
+            rounded = ROUNDED.format(c=f"c{index}") if may_be_rounded else "0"
+            asked += [f"count({cell})", rounded, f"min({number})", f"max({number})"]
         (n_rows, *counts), *_ = table.all_rows(connection, ["count(*)", *asked])
         found += counts
     # float64 makes NaN of None.
     return Counts(n_rows, np.array(found, dtype=np.float64).reshape(-1, 4))
-
-
-def _counting_sql(index: int, column: FileColumn, kind: str) -> list[str]:
-    """SQL of the `Counts` of a column, whose type is `kind`."""
-    # Dates and texts without the cost of writing them out.
-    cell = f"c{index}" if column.kind in ("date", "text") and not column.remark else column.cell
-    may_be_rounded = column.kind == "number" and kind.removeprefix("U").startswith(LONG)
-    number = f"CAST({column.cell} AS DOUBLE)" if column.kind in ("number", "boolean") else NO_VALUE
-    rounded = ROUNDED.format(c=f"c{index}") if may_be_rounded else "0"
-    return [f"count({cell})", rounded, f"min({number})", f"max({number})"]
 
 
 def finish_table(table: FileTable, counts: Counts) -> FileTable:
