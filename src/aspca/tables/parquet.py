@@ -5,6 +5,7 @@ DuckDB does not look at checksums, and a damaged page may have it give other val
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import replace
 from importlib import import_module
@@ -17,7 +18,6 @@ from aspca.tables.arrow_types import SECONDS, note_rounded_decimals
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, explain_unreadable
 from aspca.tables.paths import PARQUET_MAGIC, Partition
-from aspca.tables.table import BATCH_ROWS, limit_rows
 from aspca.tables.typed_table import read_typed_table
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def _read_schema(path: Path, table: FileTable) -> Any:
     """The schema of a file, of which every page was read."""
     pa = load_pyarrow(table.label, "Parquet files")
     try:
-        with import_module("pyarrow.parquet").ParquetFile(
-            path, buffer_size=1 << 20, page_checksum_verification=True
-        ) as file:
-            for _ in file.iter_batches(limit_rows(BATCH_ROWS, len(file.schema_arrow))):
-                pass
+        with import_module("pyarrow.parquet").ParquetFile(path, page_checksum_verification=True) as file:
+            names = dict.fromkeys(file.schema_arrow.names)
+            # One column of one group of rows at a time: all of them together would be held in memory at once.
+            for group, name in itertools.product(range(file.num_row_groups), names):
+                file.read_row_group(group, columns=[name])
             return file.schema_arrow
     except (pa.ArrowException, OSError, ValueError) as error:
         raise table.explain(error) from None
