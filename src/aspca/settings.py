@@ -254,6 +254,7 @@ PAPER: dict[str, Any] = {
     "rotation": "all",
     "robust": "off",
 }
+PRESETS = {"paper": PAPER}
 
 
 def parameters_text(indent: str) -> str:

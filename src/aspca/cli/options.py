@@ -12,9 +12,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from aspca.settings import BY_NAME, IN_MEMORY, SETTINGS, Setting
+from aspca.settings import BY_NAME, IN_MEMORY, PRESETS, SETTINGS, Setting
 
-PRESETS = ("paper",)
 Command = TypeVar("Command", bound=Callable[..., Any])
 # By the name of the parameter: its type with what typer is to know of it, and its default.
 Group = Mapping[str, tuple[Any, Any]]

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 from aspca.escaping import without_secrets
-from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
+from aspca.settings import DEFAULTS, IN_MEMORY, PRESETS, Settings, check_parameters
 from aspca.tables.errors import JobError, RequestError, SourceError
 from aspca.tables.paths import expand, is_postgres
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
@@ -20,7 +20,6 @@ from aspca.tables.roles import Columns
 from aspca.writers.inputs import OutputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 # fmt: off
 _READING = (
     "delimiter", "encoding", "decimal", "thousands", "missing", "date_order", "header", "skip", "table", "query",

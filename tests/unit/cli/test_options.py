@@ -18,7 +18,7 @@ from aspca.cli import options
 from aspca.cli.app import COMMANDS, PlainCommand, PlainGroup, app_for
 from aspca.cli.learn import detect, fit
 from aspca.cli.main import main
-from aspca.pipeline.options import OPTIONS, PRESETS
+from aspca.pipeline.options import OPTIONS
 from aspca.settings import IN_MEMORY, SCORES, SETTINGS
 
 ARGUMENTS = [
@@ -134,7 +134,6 @@ def test_what_is_offered_is_what_is_allowed() -> None:
         assert default is None
         assert option.autocompletion is None or option.autocompletion("") == list(setting.words)
         assert setting.meaning in option.help
-    assert set(options.PRESETS) == set(PRESETS)
 
 
 def test_the_command_takes_what_python_takes() -> None:
