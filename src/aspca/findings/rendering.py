@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -58,14 +58,8 @@ def lines_of(why: ExplainedRows) -> dict[str, Any]:
         "deviation": of_rules(why.deviations, np.nan),
         "multiple": of_rules(why.multiples, np.nan),
         "feature": [*(column for column, _ in cells), *(columns[j] for j in features[len(bad) :].tolist())],
-        "value": _column(
-            why,
-            [
-                None if j < 0 else why.original.value(row, j)
-                for row, j in zip(rows.tolist(), features.tolist(), strict=True)
-            ],
-        ),
-        "needed": _column(why, _needed_values(why, rows, rules, features)),
+        "value": _values(why, rows, features),
+        "needed": _needed_values(why, rows, rules, features),
     }
 
 
@@ -104,28 +98,35 @@ def _mostly_outside(why: ExplainedRows) -> tuple[Bools, Bools]:
     return ~why.broken.any(axis=1) & (why.outside >= MOSTLY * why.scores) & ~normal, normal
 
 
-def _needed_values(why: ExplainedRows, rows: Ints, rules: Ints, features: Ints) -> list[Value]:
+def _values(why: ExplainedRows, rows: Ints, features: Ints) -> list[Value] | Floats:
+    """The cells of lines; NaN or None where they are missing."""
+    if not why.original.plain:
+        places = zip(rows.tolist(), features.tolist(), strict=True)
+        return [None if j < 0 else why.original.value(row, j) for row, j in places]
+    missing = features < 0 if why.filled is None else (features < 0) | why.filled[rows, features]
+    return np.where(missing, np.nan, why.values[rows, features])
+
+
+def _needed_values(why: ExplainedRows, rows: Ints, rules: Ints, features: Ints) -> list[Value] | Floats:
     """What cells would have to be for the rules of their lines to hold, rule by rule and feature by feature."""
-    found: list[Value] = [None] * rows.size
-    relations = rules - why.model.n_identities
-    for line in np.flatnonzero((rules >= 0) & (relations < 0)).tolist():
-        found[line] = why.needed_value(int(rows[line]), int(rules[line]), int(features[line]))
-    some = np.flatnonzero(relations >= 0)
+    plain, first = why.original.plain, why.model.n_identities
+    found: Any = np.full(rows.size, np.nan) if plain else [None] * rows.size
+    for line in np.flatnonzero((rules >= 0) & (rules < first)).tolist():
+        value = why.needed_value(int(rows[line]), int(rules[line]), int(features[line]))
+        found[line] = np.nan if plain and value is None else value
+    some = np.flatnonzero(rules >= first)
     order = some[np.lexsort((features[some], rules[some]))]
     edges = np.flatnonzero(np.diff(rules[order]) | np.diff(features[order])) + 1
     for those in np.split(order, edges) if order.size else ():
         rule, j = int(rules[those[0]]), int(features[those[0]])
         values, deviations = why.values[rows[those], j], why.judgement.deviations[rows[those], rule]
-        wanted = why.proposals.wanted(int(relations[those[0]]), j, values, deviations)
+        wanted = why.proposals.wanted(rule - first, j, values, deviations)
+        if plain:
+            found[those] = wanted
+            continue
         for line, value in zip(those.tolist(), wanted.tolist(), strict=True):
-            found[line] = why.proposals.original(j, value, rule - why.model.n_identities)
-    return found
-
-
-def _column(why: ExplainedRows, values: list[Value]) -> list[Value] | Floats:
-    if not why.original.plain:
-        return values
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+            found[line] = why.proposals.original(j, value, rule - first)
+    return cast("list[Value] | Floats", found)
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], library: Any) -> Any:
