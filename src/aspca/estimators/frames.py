@@ -28,13 +28,7 @@ _CURES = (
     "A model needs all columns that it was fitted to, by the same names: add or rename them, or fit again.",
 )
 # How lazy tables are made into data frames.
-_COLLECTED = {
-    "polars": "X.collect()",
-    "dask": "X.compute()",
-    "duckdb": "X.df()",
-    "ibis": "X.execute()",
-    "pyspark": "X.toPandas()",
-}
+_COLLECTED = {"polars": "collect", "dask": "compute", "duckdb": "df", "ibis": "execute", "pyspark": "toPandas"}
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
@@ -49,7 +43,7 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
         how = _COLLECTED.get(library)
         raise TypeError(
             f"A lazy table of {library} was passed, whose rows are still to be computed; collect it first"
-            f"{'' if how is None else f', here by {how}'}."
+            f"{'' if how is None else f', here by X.{how}()'}."
         )
     return frame if isinstance(frame, nw.DataFrame) else None
 

@@ -47,15 +47,7 @@ def refuse_size(size: int, name: str) -> None:
 
 
 def read_json(path: str | os.PathLike[str]) -> object:
-    """The value of a regular file of JSON in UTF-8, which must follow the standard to the letter.
-
-    Raises
-    ------
-    ModelFileError
-        Not a regular file, too large, no JSON, a key that occurs twice, NaN, nesting or integers beyond reason.
-    OSError
-        It cannot be opened or read.
-    """
+    """The value of a regular file of JSON in UTF-8, which must follow the standard to the letter."""
     name = os.fspath(path)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,30 +22,10 @@ PathLike = str | os.PathLike[str]
 def write_model(
     model: Model, path: PathLike, *, private: bool = False, moments: bool = True, naming: str = "given"
 ) -> None:
-    """Write a model to a file, which is then either whole or as it was before.
+    """Write a model to a file, which is then either whole or as it was before; see `aspca.save`.
 
-    Parameters
-    ----------
-    path : str or path-like
-        By custom ``model.json``.
-    private : bool, default=False
-        Leave out what belongs to single rows: minima, maxima and the scores of calibration rows. The model scores and
-        explains the same; it cannot be fitted further, and p-values need `calibrate`. What the model is made of stays:
-        means, scales and limits. With ``scaling="maxabs"`` a scale is a column's largest distance from its mean, which
-        gives that one value away; ``"standard"`` does not.
-    moments : bool, default=True
-        Keep the scatter, p (p + 1) / 2 numbers. Without it the model scores and explains the same, but has no T2 and
-        cannot be fitted further.
-    naming : {"given", "table", "none"}, default="given"
-        Where the features' names come from: from a caller, so that rows without names are taken on trust; from the
-        table that was fitted; or from nowhere.
-
-    Raises
-    ------
-    ModelFileError
-        The model holds something that no file may hold, or the file would be too large.
-    OSError
-        The file cannot be written; an old one of that name is as it was.
+    `naming` says where the features' names come from: from a caller ("given"), so that rows without names are taken on
+    trust, from the "table" that was fitted, or from nowhere ("none"). Raises ModelFileError for what no file may hold.
     """
     name = os.fspath(path)
     # Importing the root by name would count as importing all that it names, scikit-learn included; it is loaded anyhow.
@@ -64,15 +44,7 @@ def read_model(path: PathLike) -> Model:
 
 
 def read_contents(path: PathLike) -> Contents:
-    """What a file holds, checked; scikit-learn is not needed.
-
-    Raises
-    ------
-    ModelFileError
-        In one sentence: the file, the field at fault, what is allowed and what to do. Nothing was built.
-    OSError
-        The file cannot be opened or read.
-    """
+    """What a file holds, checked; a ModelFileError says what is wrong with it in one sentence."""
     name = os.fspath(path)
     if looks_like_address(name) and not os.path.lexists(name):
         raise ModelFileError(f"{mask_secrets(name)}: this is an address of a database, but models are files; name one.")

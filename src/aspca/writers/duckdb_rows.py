@@ -37,21 +37,7 @@ _FULL = {"No space left": errno.ENOSPC, "File too large": errno.EFBIG, "Disk quo
 def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool) -> Iterator[WritePart]:
     """A function that writes parts to a table, which is there as a whole once all is written, or not at all.
 
-    Parameters
-    ----------
-    path : str
-        The file; made if it is not there.
-    table : str
-        Its name. One that aspca wrote is replaced, any other only if `replace` says so.
-
-    Raises
-    ------
-    OutputError
-        The file is no DuckDB file, somebody else writes it, or the table is there and not ours.
-    OSError
-        It cannot be written; nothing has changed.
-    ModuleNotFoundError
-        DuckDB is not installed.
+    The file is made if it is not there. A table that aspca wrote is replaced, any other only if `replace` says so.
     """
     target = os.path.realpath(path)
     with Scratch() as scratch, contextlib.ExitStack() as stack:
@@ -181,13 +167,7 @@ class DuckDBCsv:
             self._scratch.close()
 
     def lines(self, columns: Sequence[npt.NDArray[Any]]) -> str:
-        """The lines of some columns: arrays of float64 without NaN, of integers, or of texts as they are to stand.
-
-        Raises
-        ------
-        OSError
-            The temporary folder is full.
-        """
+        """The lines of some columns: arrays of float64 without NaN, of integers, or of texts as they are to stand."""
         file = self._scratch.path / "written"
         query = f"COPY part TO {for_sql_text(str(file))} (FORMAT csv, HEADER false, QUOTE '', NULLSTR '')"
         cursor = self._connection.cursor()

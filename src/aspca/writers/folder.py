@@ -31,14 +31,8 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     It stands beside its place under a hidden name, for nobody else to look into. Whatever is raised meanwhile, Ctrl-C
     included, removes it and leaves the old folder as it was. Where a process was killed, the next one removes what it
-    left. The mode and the owner of the old folder and of its files are kept.
-
-    Raises
-    ------
-    OutputError
-        Something that is no folder of outputs, or more than that, is in the way.
-    OSError
-        It cannot be written.
+    left. The mode and the owner of the old folder and of its files are kept. An OutputError says that something that is
+    no folder of outputs, or more than that, is in the way.
     """
     target = Path(os.path.realpath(path))
     refuse_foreign(target)

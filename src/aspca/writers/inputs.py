@@ -23,12 +23,8 @@ class OutputError(ValueError):
 
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None:
-    """Raise OutputError if writing `output`, a file, a folder or "-", would touch one of the inputs.
-
-    Parameters
-    ----------
-    inputs : paths of files, no patterns; "-" is standard input
-    """
+    """Raise OutputError if writing `output`, a file, a folder or "-", would touch one of the inputs, which are paths of
+    files, no patterns, or "-" for standard input."""
     if looks_like_address(os.fspath(output)) and not os.path.lexists(output):
         raise OutputError(
             f"{mask_secrets(os.fspath(output))}: this is an address of a database and no path of a file, so it cannot "

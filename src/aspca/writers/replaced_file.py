@@ -33,15 +33,7 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextlib.contextmanager
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """A text stream whose content takes the place of the file at `path` once all is written.
-
-    Raises
-    ------
-    OutputError
-        What is there is no regular file.
-    OSError
-        It cannot be written; the old file is as it was.
-    """
+    """A text stream whose content takes the place of the file at `path` once all is written."""
     refuse_special(path)
     with replaced_bytes(path) as binary:
         stream = io.TextIOWrapper(binary, encoding="utf-8", newline="")
@@ -58,13 +50,8 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     It goes to a new file in the same directory, is forced to the disk, and then takes the old file's name. A link is
     followed; an existing file's permissions are kept; a new file has those that the process gives its files. What
-    processes that were killed in the middle of this left beside the file is removed.
-
-    Raises
-    ------
-    OSError
-        Nothing was changed, and no temporary file is left. So too for a device or a pipe, whose place no file should
-        take.
+    processes that were killed in the middle of this left beside the file is removed. After an OSError nothing was
+    changed; it comes for a device or a pipe, too, whose place no file should take.
     """
     target = os.path.realpath(path)
     if os.path.lexists(target) and not os.path.isfile(target):

@@ -26,13 +26,7 @@ SUFFIXES = {
 
 
 def format_of(path: str) -> str:
-    """ "csv", "jsonl", "parquet", "arrow" or "duckdb"; "-", which is standard output, takes CSV.
-
-    Raises
-    ------
-    OutputError
-        No format is written to a file of this suffix.
-    """
+    """ "csv", "jsonl", "parquet", "arrow" or "duckdb"; "-", which is standard output, takes CSV."""
     kind = "csv" if path == STANDARD_STREAM else SUFFIXES.get(Path(path).suffix.lower())
     if kind is None:
         raise OutputError(
@@ -46,13 +40,8 @@ def format_of(path: str) -> str:
 def row_file(
     path: str, kind: str, fields: Sequence[Field], table: str = "scores", *, replace: bool = False
 ) -> Iterator[WritePart]:
-    """A function that writes parts to a file, which is replaced as a whole at the end, or to stdout for "-".
-
-    Parameters
-    ----------
-    kind : as `format_of` says
-    table, replace : for a DuckDB file, see `duckdb_rows`
-    """
+    """A function that writes parts to a file of the kind that `format_of` says, which is replaced as a whole at the
+    end, or to stdout for "-"; `table` and `replace` are for a DuckDB file, see `duckdb_rows`."""
     with contextlib.ExitStack() as stack:
         if kind == "duckdb":
             from aspca.writers.duckdb_rows import duckdb_rows

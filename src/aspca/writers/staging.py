@@ -27,15 +27,8 @@ class Taken(Exception):
 def staged_beside(target: str, make: Callable[[str], int | None], remove: Callable[[str], None]) -> Iterator[str]:
     """A new hidden path beside `target`, locked until the end, after whatever others left there is removed.
 
-    Parameters
-    ----------
-    target : str
-        An absolute path without links.
-    make : callable
-        Makes the new file or folder at the path it is given, or raises OSError or `Taken`; returns a descriptor of it
-        that nobody else closes, or None if the system has none that could be locked.
-    remove : callable
-        Removes one that was left.
+    `target` is an absolute path without links. `make` makes the new file or folder at a path, or raises OSError or
+    `Taken`; it returns a descriptor that nobody else closes, or None if the system has none that could be locked.
     """
     directory, name = os.path.split(target)
     # What cannot be removed does no harm.
