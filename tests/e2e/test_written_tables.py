@@ -106,10 +106,10 @@ def test_old_model_files_are_refused(
 
 @pytest.fixture
 def reseal() -> Callable[[dict[str, object]], str]:
-    from aspca.model_file.json_text import sealed
+    from aspca.model_file.json_text import seal
 
     def text(content: dict[str, object]) -> str:
         content = {key: value for key, value in content.items() if key != "checksum"}
-        return sealed(content).decode()
+        return seal(content).decode()
 
     return text

@@ -13,7 +13,7 @@ from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
 from aspca.cli.terminal import Terminal, console, refuse_conflict, write_json
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
-from aspca.writers.standard import data_output
+from aspca.writers.standard import open_data_output
 
 _FORMATS = ("html", "json", "markdown")
 _SCORING: o.Group = {
@@ -148,13 +148,13 @@ def rules(
     refuse_inputs(STANDARD_STREAM, [model])
     stored = model_from(model)
     if markdown:
-        data_output().write(markdown_of(stored))
+        open_data_output().write(markdown_of(stored))
     elif json:
         from aspca.cli.documents import rules_document
 
         write_json(rules_document(stored))
     elif csv:
-        write_rules(data_output(), stored)
+        write_rules(open_data_output(), stored)
     else:
         from aspca.cli.pages import show_rules
 
@@ -211,7 +211,7 @@ def report(
         with replaced_file(place) as stream:
             stream.write(text)
     else:
-        data_output().write(text)
+        open_data_output().write(text)
     wrote = f" Wrote {place}." if to_file else ""
     terminal.say(f"{made.counts.rows:,} rows judged, {made.counts.anomalies:,} flagged.{wrote}")
 

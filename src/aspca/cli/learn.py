@@ -14,7 +14,7 @@ from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
 from aspca.cli.terminal import Terminal, console, refuse_conflict, write_json
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
-from aspca.writers.standard import data_output
+from aspca.writers.standard import open_data_output
 
 _DETECTING: o.Group = {
     "train": o.several("--train", "FILE", "Learn from this file instead"),
@@ -49,7 +49,7 @@ def detect(
     from aspca.pipeline.detect import detect_request
     from aspca.pipeline.options import make_request
     from aspca.pipeline.report import NAME, can_write
-    from aspca.writers.folder import place_of
+    from aspca.writers.folder import choose_output_folder
     from aspca.writers.scratch import Scratch
 
     terminal = Terminal(quiet)
@@ -57,7 +57,7 @@ def detect(
     refuse_conflict({"--by": given["by"], "--csv": csv})
     refuse_conflict({"--output": given["output"], "--no-output": no_output})
     with ExitStack() as stack:
-        place = None if no_output else given["output"] or place_of(files)
+        place = None if no_output else given["output"] or choose_output_folder(files)
         given["output"] = str(stack.enter_context(Scratch()) / "output") if csv and no_output else place
         # Nobody would see it.
         given["report"] = given["report"] and place is not None
@@ -69,7 +69,7 @@ def detect(
         terminal.say(*detection.remarks)
         if csv:
             with open(Path(given["output"]) / "explanations.csv", encoding="utf-8", newline="") as stream:
-                shutil.copyfileobj(stream, data_output())
+                shutil.copyfileobj(stream, open_data_output())
         elif json:
             from aspca.cli.documents import detection_document
 
@@ -114,7 +114,7 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     terminal.say(*learning.notes, *describe_gaps(fitted), *excluded, *describe_given(fitted))
     private = request.output.private
     if not to_file:
-        data_output().write(model_text(fitted, private=private))
+        open_data_output().write(model_text(fitted, private=private))
         return
     write_model(fitted, model, naming="table", private=private)
     if json:
@@ -177,7 +177,7 @@ def select(
     if json:
         write_json(curves)
     else:
-        CsvWriter(data_output(), curves[0]).columns(*([line[name] for line in curves] for name in curves[0]))
+        CsvWriter(open_data_output(), curves[0]).columns(*([line[name] for line in curves] for name in curves[0]))
 
 
 @o.takes(o.QUIET)

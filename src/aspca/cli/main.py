@@ -20,7 +20,7 @@ from typing import NoReturn
 from aspca.address_space import LEAST, address_space, refuse_small_address_space
 from aspca.cli.terminal import print_note
 from aspca.escaping import for_terminal
-from aspca.writers.standard import forsake, hide, open_standard_streams, tell
+from aspca.writers.standard import discard_output, hide_secrets, open_standard_streams, print_error_line
 
 FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     _prepare()
     given = sys.argv[1:] if arguments is None else arguments
-    hide(given)
+    hide_secrets(given)
     try:
         from aspca.cli.app import COMMANDS, app_for, wrong_usage
     except ModuleNotFoundError as error:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _ended(_received[0])
             raise
         # The reader (`| head`) has seen enough.
-        forsake(sys.stdout)
+        discard_output(sys.stdout)
         return FINE
     except wrong_usage as error:
         where = error.ctx.command_path if error.ctx is not None else "aspca"
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "ASPCA_TRACEBACK" in os.environ:
             raise
         if isinstance(error, OSError):
-            forsake(sys.stdout)
+            discard_output(sys.stdout)
         sentence, code = _sentence(error)
         return (not isinstance(error, MemoryError) and _refused(error, given)) or _failed(sentence, code)
     if code == INTERRUPTED:
@@ -75,7 +75,7 @@ def _prepare() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     if not sys.warnoptions:
-        warnings.showwarning = lambda message, *_: tell(f"aspca: {_one_line(str(message))}")
+        warnings.showwarning = lambda message, *_: print_error_line(f"aspca: {_one_line(str(message))}")
     _received.clear()
     usual = {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}
     for name, handler in usual.items():
@@ -156,7 +156,7 @@ def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     for sentence in sentences:
         _failed(sentence)
     if cured:
-        tell(f"To go on, paste:\n{correct_command(arguments, error.remedy, instead)}")
+        print_error_line(f"To go on, paste:\n{correct_command(arguments, error.remedy, instead)}")
     return USAGE
 
 

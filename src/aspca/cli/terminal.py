@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aspca.escaping import for_json, for_terminal
-from aspca.writers.standard import tell
+from aspca.writers.standard import print_error_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ def print_note(text: str, indent: str = "") -> None:
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         text = textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    tell(text)
+    print_error_line(text)
 
 
 class Terminal:

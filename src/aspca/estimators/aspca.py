@@ -13,7 +13,7 @@ from sklearn.base import OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.attributes import FittedAttributes
-from aspca.estimators.frames import library_of, refuse_nameless, row_labels
+from aspca.estimators.frames import get_library, get_row_labels, refuse_nameless
 from aspca.estimators.inputs import TableInput, rows_in_parts
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.findings.explanation import Explanation
@@ -329,7 +329,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
         if not self._named_by_hand:
             refuse_nameless(X, self._names())
         rows = self._rows_to_judge(X)
-        return Explanation.of(self.model_, rows, row_labels(X, rows.shape[0]), library_of(X))
+        return Explanation.of(self.model_, rows, get_row_labels(X, rows.shape[0]), get_library(X))
 
     def p_values(self, X: Any) -> Floats:
         """P-values (n,): of rows like those learned from, a share of about t has p <= t.

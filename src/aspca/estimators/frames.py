@@ -31,7 +31,7 @@ _CURES = (
 _COLLECTED = {"polars": "collect", "dask": "compute", "duckdb": "df", "ibis": "execute", "pyspark": "toPandas"}
 
 
-def frame_of(X: Any) -> nw.DataFrame[Any] | None:
+def get_frame(X: Any) -> nw.DataFrame[Any] | None:
     """A data frame of any library, seen through narwhals; None for an array, or whatever else."""
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -54,14 +54,14 @@ def refuse_odd_tables(X: Any) -> None:
     What is fine, or strange in other ways, is left to scikit-learn's own validation.
     """
     refuse_odd_shapes(X)
-    frame = frame_of(X)
+    frame = get_frame(X)
     if frame is not None:
         if not frame.columns:
             raise no_columns_error((len(frame), 0))
         for column in frame.iter_columns():
             _refuse_cells(column.to_native(), repr(str(column.name)))
         return
-    table = array_of(X)
+    table = to_array(X)
     if table.dtype.kind == "c":
         raise ValueError("Complex data not supported: the table must hold real numbers; take real parts first.")
     if table.dtype.kind in "OUSMm":
@@ -80,14 +80,14 @@ def refuse_odd_shapes(X: Any) -> None:
         )
     if type(X).__name__ == "RecordBatch":
         raise TypeError("A batch of records has no names here; make it a table, by pyarrow.Table.from_batches([X]).")
-    frame = frame_of(X)
+    frame = get_frame(X)
     if frame is not None:
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             raise _doubled(names)
 
 
-def array_of(X: Any) -> np.ndarray[Any, Any]:
+def to_array(X: Any) -> np.ndarray[Any, Any]:
     """What is no data frame as an array of rows and columns."""
     if isinstance(X, list | tuple) and len(lengths := [len(row) for row in X if isinstance(row, list | tuple)]) > 1:
         odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
@@ -129,7 +129,7 @@ def explain_other_columns(X: Any) -> Iterator[None]:
     except ValueError as error:
         if not str(error).startswith(_OTHER_COLUMNS) or str(error).endswith(_CURES):
             raise
-        frame = frame_of(X)
+        frame = get_frame(X)
         pandas = frame is None or frame.implementation.is_pandas_like()
         cure = _CURES[2] if "yet now missing" in str(error) else _CURES[0] if pandas else _CURES[1]
         raise ValueError(f"{str(error).rstrip()}\n{cure}") from None
@@ -145,26 +145,26 @@ def _doubled(names: list[str]) -> ValueError:
 
 def refuse_nameless(X: Any, names: tuple[str, ...] | None) -> None:
     """Raise for rows without column names where the columns have names."""
-    if names is not None and frame_of(X) is None:
+    if names is not None and get_frame(X) is None:
         # A series, or what is no table at all, gets its own sentence.
-        array_of(X)
+        to_array(X)
         raise ValueError(
             f"These rows have no column names, but the model was fitted to columns with names, the first being "
             f"{names[0]!r}, so their order cannot be checked; pass a data frame with the columns of the fit."
         )
 
 
-def row_labels(X: Any, n: int) -> Sequence[object]:
+def get_row_labels(X: Any, n: int) -> Sequence[object]:
     """What a table calls its rows: a pandas index, or positions."""
-    frame = frame_of(X)
+    frame = get_frame(X)
     index = None if frame is None else nw.maybe_get_index(frame)
     labels: Sequence[object] = range(n) if index is None else list(index)
     return range(n) if labels == list(range(n)) else labels
 
 
-def library_of(X: Any) -> str:
+def get_library(X: Any) -> str:
     """The data-frame library that a table comes from, if outputs can be of it; pandas for anything else."""
-    frame = frame_of(X)
+    frame = get_frame(X)
     name = "pandas" if frame is None else str(frame.implementation.value)
     return name if name in ("polars", "pyarrow") else "pandas"
 
@@ -251,15 +251,15 @@ class _OddColumnError(TypeError, ValueError):
         self.remark = remark
 
 
-def raw_columns(X: Any, *, leave_odd: bool = False) -> list[RawColumn]:
+def read_columns(X: Any, *, leave_odd: bool = False) -> list[RawColumn]:
     """The columns of a data frame of any library, or of a two-dimensional array, then named x0, x1, ...
 
     Durations are numbers, in seconds. With `leave_odd`, columns of lists, records and other objects are left without
     values, with a remark, and not refused.
     """
-    frame = frame_of(X)
+    frame = get_frame(X)
     columns = []
-    for j, column in enumerate(array_of(X).T if frame is None else frame.iter_columns()):
+    for j, column in enumerate(to_array(X).T if frame is None else frame.iter_columns()):
         name, cells = (f"x{j}", column) if frame is None else (str(column.name), _array(column))
         try:
             columns.append(_raw(name, cells))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from aspca.estimators.frames import explain_other_columns, frame_of, refuse_odd_tables
+from aspca.estimators.frames import explain_other_columns, get_frame, refuse_odd_tables
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.moments.accumulator import Rows
 from aspca.moments.blocks import slice_rows
@@ -38,7 +38,7 @@ class TableInput:
             if self.preprocessor is not None:
                 return self._prepared(X, reset, least, sample_weight)
             refuse_odd_tables(X)
-            if not reset and self._named_by_hand and frame_of(X) is None:
+            if not reset and self._named_by_hand and get_frame(X) is None:
                 return self._nameless_rows(X)
             finite = {"ensure_all_finite": False, "ensure_min_samples": least, "accept_sparse": False}
             rows = validate_data(self, X, reset=reset, dtype="numeric", **finite)

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.frames import (
-    array_of,
     explain_other_columns,
-    frame_of,
-    raw_columns,
+    get_frame,
+    get_row_labels,
+    read_columns,
     refuse_odd_shapes,
     refuse_odd_tables,
-    row_labels,
+    to_array,
 )
 from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
@@ -117,7 +117,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
     def explain(self, X: Any) -> dict[str, Explanation]:
         """The explanation of the rows of each category, by category; rows are called as in the whole table."""
         check_is_fitted(self, "models_")
-        labels = row_labels(X, len(X))
+        labels = get_row_labels(X, len(X))
         found = {}
         for category, rows, part in self._parts(X):
             with _rows_of_whole(rows):
@@ -152,7 +152,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         if getattr(self.estimator, "preprocessor", None) is None:
             refuse_odd_tables(whole)
         else:
-            raw_columns(whole)
+            read_columns(whole)
         categories = np.array(cells, dtype=object)
         for category in sorted(set(cells)):  # type: ignore[type-var]  # None was refused
             rows = np.flatnonzero(categories == category)
@@ -169,13 +169,13 @@ def _rows_of_whole(rows: Ints) -> Iterator[None]:
 
 
 def _column(X: Any, by: str | int) -> list[object]:
-    frame = frame_of(X)
+    frame = get_frame(X)
     if frame is not None:
         if by not in frame.columns:
             names = ", ".join([str(name) for name in frame.columns][:20])
             raise ValueError(f"by: there is no column {by!r}; the columns are {names}.")
         return list(np.asarray(frame.get_column(by).to_native()).tolist())
-    table = array_of(X)
+    table = to_array(X)
     if not isinstance(by, int | np.integer) or not -table.shape[1] <= by < table.shape[1]:
         raise ValueError(f"by must be a position from 0 to {table.shape[1] - 1} for an array, got {by!r}.")
     return list(table[:, by].tolist())
@@ -183,7 +183,7 @@ def _column(X: Any, by: str | int) -> list[object]:
 
 def _without(X: Any, by: str | int, rows: Ints) -> Any:
     """These rows of a table, without a column."""
-    frame = frame_of(X)
+    frame = get_frame(X)
     if frame is not None:
         others = [position for position, name in enumerate(frame.columns) if name != by]
         return frame[rows.tolist(), others].to_native()

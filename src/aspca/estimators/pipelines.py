@@ -19,11 +19,11 @@ from aspca.escaping import quoted
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.frames import (
     explain_other_columns,
-    library_of,
-    raw_columns,
+    get_library,
+    get_row_labels,
+    read_columns,
     refuse_nameless,
     refuse_odd_shapes,
-    row_labels,
 )
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.findings.explanation import Explanation
@@ -99,7 +99,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
     refuse_odd_shapes(X)
     names = getattr(estimator, "feature_names_in_", None)
     refuse_nameless(X, None if names is None else tuple(map(str, names)))
-    given = {column.name: column.numbers for column in raw_columns(X)}
+    given = {column.name: column.numbers for column in read_columns(X)}
     columns = [_Column(Feature(name), j) for j, name in enumerate(given if names is None else map(str, names))]
     sources = [given.get(one.feature.column) for one in columns]
     rows = X
@@ -118,7 +118,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
             UserWarning,
             stacklevel=2,
         )
-    return _in_terms_of(columns, model, rows, sources, row_labels(X, len(rows)), library_of(X))
+    return _in_terms_of(columns, model, rows, sources, get_row_labels(X, len(rows)), get_library(X))
 
 
 def _follow(label: str, step: Any, columns: list[_Column]) -> list[_Column] | None:

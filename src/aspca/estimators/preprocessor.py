@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aspca.estimators.frames import RawColumn, explain_other_columns, raw_columns, refuse_odd_shapes, refuse_rounding
+from aspca.estimators.frames import RawColumn, explain_other_columns, read_columns, refuse_odd_shapes, refuse_rounding
 from aspca.linalg.arrays import Floats
 from aspca.preparation import CATEGORIES, MISSING, ColumnPlan, Preparation
 from aspca.preparation.columns import cell_text, plan_categories
@@ -69,7 +69,7 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide what becomes of each column of a table (n, columns), and learn its categories; `y` is ignored."""
         refuse_odd_shapes(X)
-        columns = raw_columns(X)
+        columns = read_columns(X)
         validate_data(self, X, reset=True, skip_check_array=True)
         if self.missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {self.missing!r}.")
@@ -83,7 +83,7 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """The features (n, p) of a table with the columns of the fit; NaN where a value is missing."""
         check_is_fitted(self, "plan_")
         refuse_odd_shapes(X)
-        columns = raw_columns(X)
+        columns = read_columns(X)
         with explain_other_columns(X):
             validate_data(self, X, reset=False, skip_check_array=True)
         return self._encoded(columns)
@@ -154,7 +154,7 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return ColumnPlan(column.name, asked or column.kind)
 
 
-def fitted_preprocessor(plan: Preparation) -> Preprocessor:
+def make_fitted_preprocessor(plan: Preparation) -> Preprocessor:
     """A preprocessor that was fitted to give this plan."""
     made = Preprocessor(
         categorical={column.name: column.kind for column in plan.columns if column.categorical},

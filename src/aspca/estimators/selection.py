@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.frames import library_of
-from aspca.estimators.selection_bases import Bases, Clock, Found, Setting, compare_halves, halves_of
+from aspca.estimators.frames import get_library
+from aspca.estimators.selection_bases import Bases, Clock, Found, Setting, compare_halves, draw_halves
 from aspca.findings.rendering import make_frame
 from aspca.linalg.arrays import Floats
 from aspca.model.fit import scoring_model
@@ -191,7 +191,7 @@ def select(
         advance()
     halves = (
         np.asarray(ScaledSpace.of(moments, model.settings.scaling, model.preparation.features).covariance)
-        for moments in halves_of(rows, count, random_state, model.allows_gaps)
+        for moments in draw_halves(rows, count, random_state, model.allows_gaps)
     )
     again = compare_halves(bases, whole, halves, advance)
     areas: dict[Setting, float] = {}
@@ -207,7 +207,7 @@ def select(
         tuple(measured[one] for one in over_components if one in measured),
         tuple(measured[one] for one in over_alphas if one in measured),
         measured[d, alpha],
-        library_of(X),
+        get_library(X),
         _remark(clock, time_budget, len(settings), measured),
     )
 

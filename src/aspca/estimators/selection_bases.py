@@ -148,7 +148,7 @@ def compare_halves(
     return found
 
 
-def halves_of(rows: Floats, count: int, seed: int, gaps: bool) -> Iterator[Moments]:
+def draw_halves(rows: Floats, count: int, seed: int, gaps: bool) -> Iterator[Moments]:
     """Moments of halves of the rows, each followed by that of the other half; `gaps`: values may be missing."""
     # So many parts, whose moments merge into any half of the rows.
     parts = min(20, len(rows) // 2)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.preprocessor import fitted_preprocessor
+from aspca.estimators.preprocessor import make_fitted_preprocessor
 from aspca.model.model import Model
 from aspca.model_file.model_file import PathLike, read_contents, write_model
 from aspca.settings import Settings
@@ -73,10 +73,10 @@ def load(path: PathLike) -> ASPCA:
         The file cannot be opened.
     """
     contents = read_contents(path)
-    return estimator_of(contents.model(), contents.naming)
+    return make_estimator(contents.model(), contents.naming)
 
 
-def estimator_of(model: Model, naming: str) -> ASPCA:
+def make_estimator(model: Model, naming: str) -> ASPCA:
     """The fitted estimator of a model, as if it had been fitted to the rows itself.
 
     `naming` says whose the columns' names are: a "table"'s, "given" by hand, or "none".
@@ -86,7 +86,7 @@ def estimator_of(model: Model, naming: str) -> ASPCA:
     columns = tuple(column.name for column in plan.columns)
     estimators: list[Any] = [estimator]
     if not plan.unlifted.plain:
-        estimator.preprocessor_ = fitted_preprocessor(plan)
+        estimator.preprocessor_ = make_fitted_preprocessor(plan)
         estimator.preprocessor = clone(estimator.preprocessor_)
         estimators.append(estimator.preprocessor_)
     for one in estimators:

@@ -19,21 +19,21 @@ class ModelFileError(ValueError):
     """A model file that cannot be used, in one sentence: the file, the field, what is allowed and what to do."""
 
 
-def canonical(value: object) -> str:
+def to_canonical(value: object) -> str:
     """The one text of a JSON value: keys sorted, ASCII only, floats in the fewest digits that are exact."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def checksum(content: dict[str, Any]) -> str:
+def compute_checksum(content: dict[str, Any]) -> str:
     """SHA-256 of the canonical text of everything but the checksum itself, in hexadecimal."""
     rest = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(canonical(rest).encode("ascii")).hexdigest()
+    return hashlib.sha256(to_canonical(rest).encode("ascii")).hexdigest()
 
 
-def sealed(content: dict[str, Any]) -> bytes:
+def seal(content: dict[str, Any]) -> bytes:
     """The file of a content: its checksum added, one line per field."""
-    whole = {**content, "checksum": checksum(content)}
-    lines = ",\n".join(f"{canonical(key)}:{canonical(value)}" for key, value in sorted(whole.items()))
+    whole = {**content, "checksum": compute_checksum(content)}
+    lines = ",\n".join(f"{to_canonical(key)}:{to_canonical(value)}" for key, value in sorted(whole.items()))
     return f"{{\n{lines}\n}}\n".encode("ascii")
 
 
@@ -90,7 +90,7 @@ def read_json(path: str | os.PathLike[str]) -> object:
 def check_sum(content: dict[str, Any], name: str) -> None:
     """Raise unless the checksum is that of the content."""
     try:
-        right = content.get("checksum") == checksum(content)
+        right = content.get("checksum") == compute_checksum(content)
     except (ValueError, RecursionError):
         # 1e999 is read as infinity, which has no canonical text.
         right = False

@@ -12,7 +12,7 @@ from aspca.model.model import Model
 from aspca.model_file.checks import BOUNDS, CHECKS, SIZES
 from aspca.model_file.codec import Reader, plain
 from aspca.model_file.contents import OMITTED, Contents
-from aspca.model_file.json_text import ModelFileError, check_sum, read_json, refuse_size, sealed
+from aspca.model_file.json_text import ModelFileError, check_sum, read_json, refuse_size, seal
 from aspca.writers.replaced_file import replace_file
 
 FORMAT, VERSION = "aspca-model", 7
@@ -31,7 +31,7 @@ def write_model(
     # Importing the root by name would count as importing all that it names, scikit-learn included; it is loaded anyhow.
     package = str(sys.modules["aspca"].__version__)
     content = plain(Contents.of(model, naming=naming, package=package, private=private, moments=moments), OMITTED)
-    data = sealed({"format": FORMAT, "version": VERSION, **content})
+    data = seal({"format": FORMAT, "version": VERSION, **content})
     refuse_size(len(data), name)
     # What is written can be read: the same checks, before the old file is touched.
     _read_contents(content, name, "this model cannot be saved as it is, so fit it again")

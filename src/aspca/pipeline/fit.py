@@ -85,13 +85,13 @@ def fit_source(source: Any, **options: Any) -> ASPCA:
         model = replace(learning.model(), reading=tuple(learning.notes))
         columns = [column.name for column in learning.source.columns]
     # scikit-learn is for those who want an estimator.
-    from aspca.estimators.stored import estimator_of
+    from aspca.estimators.stored import make_estimator
 
     warn_of_given(model)
     # Rows will come without names where this is an array, of which no column was left out.
     array = isinstance(request.source, np.ndarray | list | tuple) and not is_named(request.source)
     nameless = array and [column.name for column in model.preparation.columns] == columns
-    return estimator_of(model, "none" if nameless else "table")
+    return make_estimator(model, "none" if nameless else "table")
 
 
 # ---- open tables

@@ -30,7 +30,7 @@ from aspca.tables.table import Table
 from aspca.writers.fields import Field, Kind, Part
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.writers.replaced_file import refuse_special
-from aspca.writers.row_file import format_of, row_file
+from aspca.writers.row_file import choose_format, row_file
 
 if TYPE_CHECKING:
     from aspca.findings.short_reasons import ShortReasons
@@ -338,7 +338,7 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
         raise RequestError(
             f"--output: there is no way to write to {mask_secrets(out)}; give postgresql:// or the path of a file."
         )
-    kind = "postgres" if is_postgres(out) else format_of(out)
+    kind = "postgres" if is_postgres(out) else choose_format(out)
     if lines and kind != "jsonl" and out != STANDARD_STREAM:
         name = "--output" if kind == "postgres" else repr(out)
         raise RequestError(f"--json writes lines of JSON, but {name} is to be {_NAMES[kind]}; give one of them.")

@@ -148,11 +148,11 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
     JobError
         It is something else, or holds what is no number, text or date.
     """
-    from aspca.estimators.frames import library_of, raw_columns, refuse_odd_shapes, row_labels
+    from aspca.estimators.frames import get_library, get_row_labels, read_columns, refuse_odd_shapes
 
     try:
         refuse_odd_shapes(frame)
-        columns = raw_columns(frame, leave_odd=True)
+        columns = read_columns(frame, leave_odd=True)
     except (ValueError, TypeError) as error:
         raise JobError(f"{description}: {error}") from None
     names = [column.name for column in columns]
@@ -164,7 +164,7 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
     for name in beyond:
         texts = [None if cell_text(cell) is None else str(cell) for cell in content[name].cells]
         content[name] = MemoryColumn("text", None, texts)
-    labels = row_labels(frame, len(columns[0].cells))
+    labels = get_row_labels(frame, len(columns[0].cells))
     index = None
     if list(labels) != list(range(len(labels))):
         index = str(getattr(getattr(frame, "index", None), "name", None) or "index")
@@ -172,7 +172,7 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
             index = None
         else:
             content[index] = MemoryColumn("text", None, [str(label) for label in labels])
-    return MemoryTable(description, content, index, library_of(frame), tuple(describe_rounded(description, beyond)))
+    return MemoryTable(description, content, index, get_library(frame), tuple(describe_rounded(description, beyond)))
 
 
 def _would_be_rounded(column: MemoryColumn) -> bool:

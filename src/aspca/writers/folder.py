@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from aspca.writers.inputs import OutputError, refuse_inputs, refuse_links_to_inputs
-from aspca.writers.staging import Taken, errors_named, force_to_disk, locked, staged_beside, take_after
+from aspca.writers.staging import Taken, copy_owner_and_mode, force_to_disk, locked, name_errors, stage_beside
 
 MANIFEST = ".aspca-output"
 FIRST_LINE = "Written by aspca, which replaces this folder as a whole as long as it holds just what is listed here:"
@@ -53,16 +53,16 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.rmtree(place, ignore_errors=True)
             raise
 
-    with errors_named(path), staged_beside(str(target), make, _remove) as place:
+    with name_errors(path), stage_beside(str(target), make, _remove) as place:
         staged = Path(place)
         try:
             yield staged
             write_manifest(staged)
             for file in staged.rglob("*"):
-                take_after(file, target / file.relative_to(staged))
+                copy_owner_and_mode(file, target / file.relative_to(staged))
                 force_to_disk(file)
             if target.exists():
-                take_after(staged, target)
+                copy_owner_and_mode(staged, target)
             else:
                 os.chmod(staged, usual)
             _put_in_place(staged, target)
@@ -71,7 +71,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.rmtree(staged, ignore_errors=True)
 
 
-def place_of(files: Sequence[str]) -> str:
+def choose_output_folder(files: Sequence[str]) -> str:
     """Where the outputs for these files go, unless somebody says: beside the file or folder, or here if there are
     several, or none of this machine."""
     place = files[0].rstrip(os.sep) if len(files) == 1 and os.path.exists(files[0]) else ""

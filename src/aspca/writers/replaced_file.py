@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from aspca.writers.inputs import OutputError, refuse_inputs
-from aspca.writers.staging import errors_named, force_to_disk, staged_beside, take_after
+from aspca.writers.staging import copy_owner_and_mode, force_to_disk, name_errors, stage_beside
 
 # Files of many tables, which nothing here writes as a whole: where their first bytes stand, which, and what they are.
 _NOT_OURS = (
@@ -69,10 +69,10 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         # A second one keeps the lock until the file has its name; Windows renames no file that is open.
         return None if os.name == "nt" else os.dup(descriptor)
 
-    with errors_named(path), staged_beside(target, make, os.unlink) as temporary:
+    with name_errors(path), stage_beside(target, make, os.unlink) as temporary:
         try:
             with open(descriptor, "wb") as stream:
-                take_after(temporary, target)
+                copy_owner_and_mode(temporary, target)
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -9,7 +9,7 @@ from pathlib import Path
 from aspca.writers.fields import Field, WritePart
 from aspca.writers.inputs import STANDARD_STREAM, OutputError
 from aspca.writers.replaced_file import replaced_bytes, replaced_file
-from aspca.writers.standard import data_output
+from aspca.writers.standard import open_data_output
 from aspca.writers.text_rows import csv_rows, json_rows
 
 # Formats by the suffix of a file: any other may be a database, or whatever else a table of scores would destroy.
@@ -25,7 +25,7 @@ SUFFIXES = {
 }
 
 
-def format_of(path: str) -> str:
+def choose_format(path: str) -> str:
     """ "csv", "jsonl", "parquet", "arrow" or "duckdb"; "-", which is standard output, takes CSV."""
     kind = "csv" if path == STANDARD_STREAM else SUFFIXES.get(Path(path).suffix.lower())
     if kind is None:
@@ -40,7 +40,7 @@ def format_of(path: str) -> str:
 def row_file(
     path: str, kind: str, fields: Sequence[Field], table: str = "scores", *, replace: bool = False
 ) -> Iterator[WritePart]:
-    """A function that writes parts to a file of the kind that `format_of` says, which is replaced as a whole at the
+    """A function that writes parts to a file of the kind that `choose_format` says, which is replaced as a whole at the
     end, or to stdout for "-"; `table` and `replace` are for a DuckDB file, see `duckdb_rows`."""
     with contextlib.ExitStack() as stack:
         if kind == "duckdb":
@@ -53,5 +53,5 @@ def row_file(
             binary = stack.enter_context(replaced_bytes(path))
             yield stack.enter_context((arrow_rows if kind == "arrow" else parquet_rows)(binary, fields))
         else:
-            stream = data_output() if path == STANDARD_STREAM else stack.enter_context(replaced_file(path))
+            stream = open_data_output() if path == STANDARD_STREAM else stack.enter_context(replaced_file(path))
             yield stack.enter_context((json_rows if kind == "jsonl" else csv_rows)(stream, fields))

@@ -15,7 +15,7 @@ import tempfile
 import weakref
 from pathlib import Path
 
-from aspca.writers.staging import held, remove_if_left
+from aspca.writers.staging import remove_if_left, try_lock
 
 PREFIX = "aspca-scratch-"
 MARK = ".aspca-scratch"
@@ -52,7 +52,7 @@ def _made() -> tuple[Path, int | None]:
                 descriptor = os.open(path, os.O_RDONLY)
             except FileNotFoundError:
                 continue
-            if not held(descriptor, path):
+            if not try_lock(descriptor, path):
                 os.close(descriptor)
                 continue
         # After the lock: whoever finds the mark and can lock the folder knows that its owner is gone.

@@ -24,7 +24,7 @@ class Taken(Exception):
 
 
 @contextlib.contextmanager
-def staged_beside(target: str, make: Callable[[str], int | None], remove: Callable[[str], None]) -> Iterator[str]:
+def stage_beside(target: str, make: Callable[[str], int | None], remove: Callable[[str], None]) -> Iterator[str]:
     """A new hidden path beside `target`, locked until the end, after whatever others left there is removed.
 
     `target` is an absolute path without links. `make` makes the new file or folder at a path, or raises OSError or
@@ -45,7 +45,7 @@ def staged_beside(target: str, make: Callable[[str], int | None], remove: Callab
             yield path
             return
         try:
-            if held(descriptor, path):
+            if try_lock(descriptor, path):
                 yield path
                 return
         finally:
@@ -82,7 +82,7 @@ def force_to_disk(path: str | os.PathLike[str]) -> None:
         os.close(descriptor)
 
 
-def take_after(new: str | os.PathLike[str], old: str | os.PathLike[str]) -> None:
+def copy_owner_and_mode(new: str | os.PathLike[str], old: str | os.PathLike[str]) -> None:
     """Give a successor the owner and the mode of what it replaces, if there is such a thing."""
     try:
         was, now = os.lstat(old), os.lstat(new)
@@ -98,7 +98,7 @@ def take_after(new: str | os.PathLike[str], old: str | os.PathLike[str]) -> None
 
 
 @contextlib.contextmanager
-def errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
+def name_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """What goes wrong in writing says where: a full disk does not, and a hidden name is none that anybody gave."""
     try:
         yield
@@ -126,7 +126,7 @@ def _beginning(name: str) -> str:
     return f".{os.fsdecode(letters.encode())}."
 
 
-def held(descriptor: int, path: str) -> bool:
+def try_lock(descriptor: int, path: str) -> bool:
     """Lock it; whether it is ours, for another process may have taken it until now, as `Taken` says."""
     if sys.platform == "win32":
         return True

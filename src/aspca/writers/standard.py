@@ -15,7 +15,7 @@ from aspca.escaping import for_terminal, without_secrets
 _words: list[str] = []
 
 
-def data_output() -> TextIO:
+def open_data_output() -> TextIO:
     """Standard output for data: exact, but on a terminal with whatever that would act on spelled out."""
     return cast(TextIO, _Shown(sys.stdout)) if sys.stdout.isatty() else sys.stdout
 
@@ -34,20 +34,20 @@ class _Shown(io.TextIOBase):
         self._stream.flush()
 
 
-def hide(words: Iterable[str]) -> None:
-    """Let `tell` show no password of these words, whichever line repeats them."""
+def hide_secrets(words: Iterable[str]) -> None:
+    """Let `print_error_line` show no password of these words, whichever line repeats them."""
     _words[:] = words
 
 
-def tell(line: str) -> None:
-    """A line on standard error; where that cannot be written there is nobody to tell."""
+def print_error_line(line: str) -> None:
+    """A line on standard error; where that cannot be written there is nobody to print_error_line."""
     try:
         print(without_secrets(line, _words), file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        forsake(sys.stderr)
+        discard_output(sys.stderr)
 
 
-def forsake(stream: TextIO) -> None:
+def discard_output(stream: TextIO) -> None:
     """Send what is left in a stream nowhere, or Python would try again as it ends."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import aspca
 from aspca import ASPCA, JobError, Moments, PerCategory, Preprocessor
-from aspca.model_file.json_text import ModelFileError, sealed
+from aspca.model_file.json_text import ModelFileError, seal
 from zoo import with_gaps
 
 NAMES = ("wage", "log(wage)", "wage^2", "tenure", "tenure^2", "tenursq", "tenursq^2", "lwage", "lwage^2")
@@ -146,7 +146,7 @@ def test_a_file_with_lifts_that_nobody_asked_for_is_refused(fitted: ASPCA, tmp_p
         content = json.loads(path.read_text())
         content.pop("checksum")
         change(content)
-        (tmp_path / "changed.json").write_bytes(sealed(content))
+        (tmp_path / "changed.json").write_bytes(seal(content))
         with pytest.raises(ModelFileError, match=sentence):
             aspca.load(tmp_path / "changed.json")
 

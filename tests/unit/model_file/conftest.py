@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from aspca import ASPCA
-from aspca.model_file.json_text import sealed
+from aspca.model_file.json_text import seal
 
 HOSTILE = ("a", "b]\n\u2028", '"c\\', "</script>", "\x00\U0001f600", "[d]")
 
@@ -43,7 +43,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
     def write(content: dict[str, Any], name: str = "model.json") -> Path:
         path = tmp_path / name
-        path.write_bytes(sealed({key: value for key, value in content.items() if key != "checksum"}))
+        path.write_bytes(seal({key: value for key, value in content.items() if key != "checksum"}))
         return path
 
     return write

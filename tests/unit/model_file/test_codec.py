@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model_file.codec import Bounds, Reader, plain
-from aspca.model_file.json_text import ModelFileError, canonical
+from aspca.model_file.json_text import ModelFileError, to_canonical
 
 ANY = {"least": -np.inf, "most": np.inf, "gaps": True}
 
@@ -70,7 +70,7 @@ def test_what_is_written_is_read_bit_for_bit(matrix: np.ndarray, symmetric: bool
         matrix = np.where(np.tri(n, dtype=bool), matrix[:n, :n], matrix[:n, :n].T)
     if not len(matrix):
         matrix = np.zeros((0, 0))
-    content = json.loads(canonical(plain(held(matrix, either), OMITTED)))
+    content = json.loads(to_canonical(plain(held(matrix, either), OMITTED)))
     found = read(content, len(matrix))
     # One NaN is as good as another.
     assert np.array_equal(found.matrix, matrix, equal_nan=True)

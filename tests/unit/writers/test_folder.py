@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aspca.writers import folder as module
-from aspca.writers.folder import FIRST_LINE, MANIFEST, place_of, replaced_folder
+from aspca.writers.folder import FIRST_LINE, MANIFEST, choose_output_folder, replaced_folder
 from aspca.writers.inputs import OutputError
 from aspca.writers.replaced_file import replaced_file
 
@@ -130,8 +130,13 @@ def test_where_no_folder_can_be(tmp_path: Path) -> None:
 def test_place(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x")
-    assert place_of([str(path)]) == f"{path}.aspca"
-    assert place_of([str(path), str(path)]) == place_of(["-"]) == place_of(["*.csv"]) == "output.aspca"
+    assert choose_output_folder([str(path)]) == f"{path}.aspca"
+    assert (
+        choose_output_folder([str(path), str(path)])
+        == choose_output_folder(["-"])
+        == choose_output_folder(["*.csv"])
+        == "output.aspca"
+    )
 
 
 def test_one_file(tmp_path: Path) -> None:
