@@ -13,7 +13,7 @@ mean at the same side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
@@ -87,7 +87,7 @@ class Course:
 
     n: int
     when: npt.NDArray[np.generic] | None = None  # (n,), their times, numbers or dates; None: as they are listed
-    called: Callable[[int], int] = int  # the number of the row at a position
+    numbers: Ints | None = None  # (n,), what rows are called; None: by their positions
 
     @cached_property
     def order(self) -> Ints | None:
@@ -103,6 +103,10 @@ class Course:
     def ranks(self, positions: Ints) -> Ints:
         """Where the rows at these positions stand in time order."""
         return positions if self._ranks is None else self._ranks[positions]
+
+    def called(self, position: int) -> int:
+        """The number of the row at a position."""
+        return position if self.numbers is None else int(self.numbers[position])
 
     def at(self, rank: int) -> tuple[int, object]:
         """The number and the time of a row; its number twice where there are no times."""

@@ -27,7 +27,7 @@ from aspca.pipeline.passes import Watcher
 from aspca.tables.errors import JobError, RequestError
 from aspca.tables.keys import NO_KEYS, Keys
 from aspca.tables.table import Table, find_column
-from aspca.tables.views import number_rows
+from aspca.tables.views import RowsView
 
 if TYPE_CHECKING:
     from aspca.pipeline.outcome import Outcome
@@ -134,7 +134,7 @@ def drift_of(
     most : int
         How many of the worst anomalies beyond changes to keep.
     """
-    course = Course(crossings.n, when, lambda position: int(number_rows(table, np.array(position))))
+    course = Course(crossings.n, when, table.rows if isinstance(table, RowsView) else None)
     changes = changes_of(model, crossings, course)
     if not changes:
         return Drift(course)
