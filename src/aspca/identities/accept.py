@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.identities.candidate import CLEARLY, SHORT, Candidate, Count, Sample
+from aspca.identities.candidate import CLEARLY, SHORT, Candidate, Count
 from aspca.identities.formula import FLOATS, WHOLE, Condition, Formula
-from aspca.identities.resolution import Cells
+from aspca.identities.resolution import Cells, Sample
 from aspca.linalg.arrays import Bools, Floats
 
 # Of the rows that can be computed, this share must satisfy a relation to be told; of those that accuse, ACCUSES.

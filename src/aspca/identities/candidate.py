@@ -14,7 +14,7 @@ from itertools import chain, islice
 import numpy as np
 
 from aspca.identities.formula import DIGITS, FLOAT, FLOATS, WHOLE, Factor, Formula, Term
-from aspca.identities.resolution import Cells, Resolution
+from aspca.identities.resolution import Cells, Sample
 from aspca.linalg.arrays import Bools, Floats, Ints
 
 # f of a column as a factor: function and exponent.
@@ -27,28 +27,6 @@ SHORT = 2
 _NO_COEFFICIENT, _NO_CONSTANT = 12, 20
 # Digits tried of coefficients, and of constants: a constant may be a year, or an amount.
 _DIGITS, _CONSTANT_DIGITS = 5, 9
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Rows that identities are searched in."""
-
-    cells: Cells  # NaN where a value is missing.
-    resolutions: tuple[Resolution, ...]
-    ranks: Ints  # (p,) Which column stands on the left where nothing else decides: the least.
-
-    @classmethod
-    def of(cls, X: Floats, ranks: Ints) -> Sample:
-        resolutions = tuple(Resolution.of(column) for column in X.T)
-        return cls(Cells.of(X, resolutions), resolutions, ranks)
-
-    @property
-    def X(self) -> Floats:
-        """The rows (n, p)."""
-        return self.cells.X
-
-    def __len__(self) -> int:
-        return len(self.cells.X)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aspca.identities.candidate import LIFTS, Candidate, Sample, lift
+from aspca.identities.candidate import LIFTS, Candidate, lift
 from aspca.identities.formula import Factor
+from aspca.identities.resolution import Sample
 from aspca.linalg.arrays import Bools, Floats, Ints
 
 # Rows per draw, and draws, in which pairs are looked for.

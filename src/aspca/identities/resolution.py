@@ -119,3 +119,25 @@ class Cells:
 
     def only(self, rows: Ints | Bools) -> Cells:
         return Cells(self.X[rows], self.steps[rows], self.coarse)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows that identities are searched in."""
+
+    cells: Cells  # NaN where a value is missing.
+    resolutions: tuple[Resolution, ...]
+    ranks: Ints  # (p,) Which column stands on the left where nothing else decides: the least.
+
+    @classmethod
+    def of(cls, X: Floats, ranks: Ints) -> Sample:
+        resolutions = tuple(Resolution.of(column) for column in X.T)
+        return cls(Cells.of(X, resolutions), resolutions, ranks)
+
+    @property
+    def X(self) -> Floats:
+        """The rows (n, p)."""
+        return self.cells.X
+
+    def __len__(self) -> int:
+        return len(self.cells.X)

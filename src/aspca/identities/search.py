@@ -19,7 +19,6 @@ from aspca.identities.candidate import (
     SHORT,
     Candidate,
     Count,
-    Sample,
     as_candidate,
     count,
     count_signs,
@@ -39,6 +38,7 @@ from aspca.identities.propose import (
     propose_products,
     propose_triples,
 )
+from aspca.identities.resolution import Sample
 from aspca.identities.sampling import RowHash
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.row_hash import mix

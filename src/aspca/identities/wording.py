@@ -26,29 +26,20 @@ def write_formula(formula: Formula, names: Sequence[str], dates: Collection[int]
     """
     if len(formula.terms) > 1 and formula.constant > 0.0 and all(term.coefficient < 0.0 for term in formula.terms):
         # Shares and categories that add up.
-        left = " + ".join(_term_text(term, names) for term in _in_order((formula.left, *formula.terms)))
+        terms = sorted(formula.all_terms, key=lambda term: term.factors)
+        left = " + ".join(_term_text(term, names) for term in terms)
         return f"{left} = {write_number(formula.constant)}"
     parts = [
         f"{'-' if term.coefficient < 0.0 else '+'} {_term_text(term, names)}"
         for term in sorted(formula.terms, key=lambda term: term.coefficient < 0.0)
     ]
     if formula.constant or not parts:
-        days = " days" if _counts_days(formula, dates) else ""
+        # The time between two dates.
+        days = " days" if formula.terms and all(column in dates for column in formula.columns) else ""
         parts.append(f"{'-' if formula.constant < 0.0 else '+'} {write_number(abs(formula.constant))}{days}")
     right = " ".join(parts)
     right = right.removeprefix("+ ") if right.startswith("+") else f"-{right[2:]}"
     return f"{_term_text(formula.left, names)} = {right}"
-
-
-def _in_order(terms: Sequence[Term]) -> list[Term]:
-    """Terms in the order of their columns."""
-    return sorted(terms, key=lambda term: term.factors)
-
-
-def _counts_days(formula: Formula, dates: Collection[int]) -> bool:
-    """Whether the constant is a number of days: the time between two dates."""
-    columns = [factor.column for term in (formula.left, *formula.terms) for factor in term.factors]
-    return bool(formula.terms) and all(column in dates for column in columns)
 
 
 def _term_text(term: Term, names: Sequence[str]) -> str:

@@ -20,7 +20,19 @@ from math import log
 from aspca.escaping import quoted
 from aspca.preparation.feature import Feature
 from aspca.rules.equation_words import ALLOWED, Token, Words
-from aspca.rules.equations import LARGEST, SIZES, SMALLEST, Equation, NotAllowed, Polynomial, Ratio, RuleError, moderate
+from aspca.rules.equations import (
+    LARGEST,
+    SIZES,
+    SMALLEST,
+    Base,
+    Equation,
+    NotAllowed,
+    Polynomial,
+    Ratio,
+    RuleError,
+    moderate,
+    without_divisors,
+)
 
 _DEEPEST, _LARGEST_EXPONENT = 40, 100
 _MULTIPLIED = 'columns that are prepared as "log" are multiplied, not added.'
@@ -82,7 +94,10 @@ class _Reader(Words):
         polynomial = self.allowed(token, lambda: self.difference(left, right)).above
         self.refuse_unusable(polynomial)
         sides = tuple(side.product[0] for side in (left, right) if side.product is not None)
-        return Equation.of(self.text, polynomial, sides, self.condition)
+        if all(len(product) != 1 for product in polynomial):
+            # It could not be solved for a factor otherwise: a / b = 2 is a = 2 b.
+            polynomial = without_divisors(polynomial)
+        return Equation(self.text, polynomial, sides, self.condition)
 
     def difference(self, left: Ratio, right: Ratio) -> Ratio:
         if self.products:
@@ -147,7 +162,7 @@ class _Reader(Words):
             raise self.error(token, "a column or a number was expected")
         self.position += 1
         if token.kind == "name":
-            return Ratio.column(token.feature)
+            return Ratio.of(Base(token.feature))
         if token.kind in ("number", "date"):
             value = self.number(token)
             if self.products and value == 0:
@@ -194,5 +209,5 @@ def _of_logarithms(side: Ratio) -> Ratio:
     product, value = side.product or ((), Fraction(1))
     if not moderate(value):
         raise NotAllowed(SIZES)
-    terms = [(1, Ratio({((base, Fraction(1)),): exponent})) for base, exponent in product]
+    terms = [(1, Ratio.of(base, exponent)) for base, exponent in product]
     return Ratio.total([*terms, (1, Ratio.number(Fraction(log(value))))])

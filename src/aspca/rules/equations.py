@@ -86,8 +86,8 @@ class Ratio:
         return cls({(): value} if value else {})
 
     @classmethod
-    def column(cls, column: int) -> Ratio:
-        return cls({((Base(column), Fraction(1)),): Fraction(1)})
+    def of(cls, base: Base, times: Fraction = Fraction(1)) -> Ratio:
+        return cls({((base, Fraction(1)),): times})
 
     @classmethod
     def total(cls, parts: Iterable[tuple[int, Ratio]]) -> Ratio:
@@ -150,7 +150,7 @@ class Ratio:
                 inner, times = base._replace(function="log"), exponent
             else:
                 raise NotAllowed(_NESTED)
-            parts.append((1, Ratio({((inner, Fraction(1)),): times})))
+            parts.append((1, self.of(inner, times)))
         return self.total(parts)
 
     def _log_of_one_more(self) -> Ratio:
@@ -163,8 +163,7 @@ class Ratio:
         if more or base != Base(base.column) or exponent != 1:
             raise NotAllowed(_LOG_OF_SUM)
         sign = 1 if self.above[others[0]] > 0 else -1
-        found = Ratio({((Base(base.column, "log1p", sign), Fraction(1)),): Fraction(1)})
-        return self.total([(1, found), (1, _log_of_number(constant))])
+        return self.total([(1, self.of(Base(base.column, "log1p", sign))), (1, _log_of_number(constant))])
 
     def exp(self) -> Ratio:
         if self.product is None:
@@ -177,10 +176,10 @@ class Ratio:
         (base, exponent), *more = bases
         if more or abs(value) != 1 or base != Base(base.column) or exponent != 1:
             raise NotAllowed(_EXP_OF_MORE)
-        return Ratio({((Base(base.column, "exp", int(value)), Fraction(1)),): Fraction(1)})
+        return self.of(Base(base.column, "exp", int(value)))
 
 
-def _without_below(polynomial: Polynomial) -> Polynomial:
+def without_divisors(polynomial: Polynomial) -> Polynomial:
     """The same polynomial times what makes all exponents positive: where it is zero does not change."""
     least: dict[Base, Fraction] = {}
     for product in polynomial:
@@ -206,19 +205,14 @@ def _multiplied(one: Polynomial, other: Polynomial) -> Polynomial:
     found: Polynomial = {}
     for first, a in one.items():
         for second, b in other.items():
-            product, sign = _joined(first, second)
+            product, sign = first or second, 1
+            if first and second:
+                exponents = dict(first)
+                for base, exponent in second:
+                    exponents[base] = exponents.get(base, Fraction(0)) + exponent
+                product, sign = _in_order(exponents)
             found[product] = _short(found.get(product, Fraction(0)) + sign * a * b)
     return {product: value for product, value in found.items() if value}
-
-
-def _joined(one: Product, other: Product) -> tuple[Product, int]:
-    """Two products as one, and its sign."""
-    if not (one and other):
-        return one or other, 1
-    exponents = dict(one)
-    for base, exponent in other:
-        exponents[base] = exponents.get(base, Fraction(0)) + exponent
-    return _in_order(exponents)
 
 
 def _in_order(exponents: dict[Base, Fraction]) -> tuple[Product, int]:
@@ -296,13 +290,6 @@ class Equation:
     sides: tuple[Product, ...] = ()  # Those sides that are one product, the left one first.
     condition: Condition | None = None
 
-    @classmethod
-    def of(cls, text: str, polynomial: Polynomial, sides: tuple[Product, ...], condition: Condition | None) -> Equation:
-        """The equation, without divisors where it could not be solved for a factor otherwise: a / b = 2 is a = 2 b."""
-        if not any(len(product) == 1 for product in polynomial):
-            polynomial = _without_below(polynomial)
-        return cls(text, polynomial, sides, condition)
-
     @cached_property
     def linear(self) -> tuple[dict[int, Fraction], Fraction] | None:
         """As terms . features = constant; None: it is no such sum, or holds only under a condition."""
@@ -317,9 +304,12 @@ class Equation:
     @cached_property
     def key(self) -> object:
         """The same for equations that say the same in other words: moved, multiplied by a number, or by a divisor."""
-        terms = _without_below(self.polynomial)
+        terms = without_divisors(self.polynomial)
         scale = terms[max(terms)]
-        return frozenset((product, _digits(value / scale)) for product, value in terms.items()), self.condition
+        shares = {product: value / scale for product, value in terms.items()}
+        # As far as the rounding of roots and logarithms leaves them.
+        digits = ((product, f"{float(a):.12g}" if moderate(a) else str(a)) for product, a in shares.items())
+        return frozenset(digits), self.condition
 
     @cached_property
     def formula(self) -> Formula:
@@ -353,11 +343,6 @@ class Equation:
             return columns[product[0][0].column] > 1, abs(abs(float(self.polynomial[product])) - 1.0), product
 
         return min(alone, key=order)
-
-
-def _digits(value: Fraction) -> str:
-    """A number as far as the rounding of roots and logarithms leaves it."""
-    return f"{float(value):.12g}" if moderate(value) else str(value)
 
 
 def _factors(product: Product) -> tuple[Factor, ...]:
