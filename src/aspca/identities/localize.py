@@ -14,15 +14,17 @@ from itertools import combinations
 import numpy as np
 
 from aspca.identities.accept import is_slip
-from aspca.identities.identity import Identities, Identity
+from aspca.identities.identity import Identities
 from aspca.linalg.arrays import Bools, Floats, Ints
 
 # log10: a value that undoes a typical slip of the pen is 100 times likelier; what is within a factor of 3 is a tie.
 _SLIP, _TIE = 2.0, 0.5
 # At most so many cells of a row are changed, among at most so many columns.
 _MOST_CELLS, _MOST_COLUMNS = 2, 30
-# log10: a value that its column would not write so.
-_OFF_GRID = 1.0
+
+
+# Cells, and what they should be.
+_Option = tuple[tuple[int, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Repair:
     row: int  # Its position.
     cells: tuple[int, ...]  # Columns of the wrong cells; empty where no change of a few satisfies every identity.
     values: tuple[float, ...]  # What they should be, as their columns write it.
-    ties: list[tuple[tuple[int, ...], tuple[float, ...]]]  # Other sets, and their values, that are about as likely.
+    ties: list[_Option]  # Other sets, and their values, that are about as likely.
 
 
 def localize(identities: Identities, X: Floats) -> list[Repair]:
@@ -44,19 +46,12 @@ def localize(identities: Identities, X: Floats) -> list[Repair]:
     rows = np.flatnonzero(violating.any(axis=1))
     if not rows.size:
         return []
-    repairs: dict[int, Repair] = {}
     patterns, members = np.unique(np.hstack([violating[rows], kept[rows]]), axis=0, return_inverse=True)
-    k = len(identities)
+    repairs: list[Repair] = []
     for number, pattern in enumerate(patterns):
         mine = rows[members.ravel() == number]
-        some = _Violations(identities, X[mine], pattern[:k], pattern[k:])
-        for row, repair in zip(mine.tolist(), some.repairs(), strict=True):
-            repairs[row] = Repair(row, *repair)
-    return [repairs[row] for row in rows.tolist()]
-
-
-_Option = tuple[tuple[int, ...], tuple[float, ...]]
-_Found = tuple[tuple[int, ...], tuple[float, ...], list[_Option]]
+        repairs += _Violations(identities, X[mine], *np.split(pattern, 2)).repairs(mine)
+    return sorted(repairs, key=lambda repair: repair.row)
 
 
 class _Violations:
@@ -71,8 +66,8 @@ class _Violations:
         # What is never negative is not proposed to be.
         self._nonnegative = np.zeros(X.shape[1], dtype=np.bool_) if quantiles is None else quantiles[:, 0] >= 0.0
 
-    def repairs(self) -> Iterator[_Found]:
-        """For each row the likeliest set of cells, its values, and the ties."""
+    def repairs(self, numbers: Ints) -> Iterator[Repair]:
+        """For each row, of these numbers (m,), the likeliest set of cells, its values, and the ties."""
         options: list[list[tuple[float, _Option]]] = [[] for _ in range(len(self._X))]
         for size in range(1, _MOST_CELLS + 1):
             lacking = np.array([row for row, found in enumerate(options) if not found], dtype=np.intp)
@@ -81,13 +76,13 @@ class _Violations:
             for cells in combinations(self._columns, size):
                 if all(set(cells) & set(identity.columns) for identity in self._violated):
                     self._try(cells, lacking, options)
-        for found in options:
+        for row, found in zip(numbers.tolist(), options, strict=True):
             if not found:
-                yield (), (), [((j,), (float("nan"),)) for j in self._columns]
+                yield Repair(row, (), (), [((j,), (float("nan"),)) for j in self._columns])
                 continue
             found.sort(key=lambda option: -round(option[0], 6))
             best, (cells, values) = found[0]
-            yield cells, values, [option for gain, option in found[1:] if gain > best - _TIE]
+            yield Repair(row, cells, values, [option for gain, option in found[1:] if gain > best - _TIE])
 
     def _try(self, cells: tuple[int, ...], rows: Ints, options: list[list[tuple[float, _Option]]]) -> None:
         """Add a set of cells to the options of the rows that it repairs."""
@@ -105,21 +100,23 @@ class _Violations:
             good &= ~((changed[:, j] < 0.0) & self._nonnegative[j])
         touched = [one for one in self._kept if set(cells) & set(one.columns)]
         for identity in (*self._violated, *touched):
-            good &= _satisfied(identity, changed)
+            with np.errstate(invalid="ignore"):
+                good &= ~(np.abs(identity.multiples(changed)) > 1.0)
         for place in np.flatnonzero(good).tolist():
             old, new = X[place, list(cells)].tolist(), changed[place, list(cells)].tolist()
-            gain = sum(self._gain(j, a, b) for j, a, b in zip(cells, old, new, strict=True))
+            # How much likelier the new values are than the old ones (log10).
+            gain = sum(
+                self._surprise(j, a) - self._surprise(j, b) + _SLIP * is_slip(a, b)
+                for j, a, b in zip(cells, old, new, strict=True)
+            )
             options[int(rows[place])].append((gain, (cells, tuple(new))))
-
-    def _gain(self, column: int, old: float, new: float) -> float:
-        """How much likelier the new value is than the old one (log10)."""
-        return self._surprise(column, old) - self._surprise(column, new) + _SLIP * is_slip(old, new)
 
     def _surprise(self, column: int, value: float) -> float:
         """-log10 of how often the column goes as far; more beyond its range, and off what it would write."""
         quantiles = self._identities.quantiles
         resolution = self._identities.identities[0].resolutions[column]
-        off_grid = _OFF_GRID * bool(abs(value - resolution.rounded(value)) > 1e-9 * abs(value))
+        # log10: a value that its column would not write so.
+        off_grid = 1.0 * bool(abs(value - resolution.rounded(value)) > 1e-9 * abs(value))
         if quantiles is None or np.isnan(quantiles[column, 0]):
             return off_grid
         ordered = quantiles[column]
@@ -130,11 +127,6 @@ class _Violations:
         beyond = max(value - ordered[-1], ordered[0] - value, 0.0)
         share = (min(below, above) + 0.5) / (ordered.size + 1.0)
         return float(-np.log10(share) + np.log10(1.0 + 10.0 * beyond / width)) + off_grid
-
-
-def _satisfied(identity: Identity, X: Floats) -> Bools:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(~(np.abs(identity.multiples(X)) > 1.0))
 
 
 def apply_repairs(X: Floats, repairs: Sequence[Repair]) -> Floats:
