@@ -6,7 +6,7 @@ N million rows of 40 columns (1 and 10) are written as Parquet to a temporary fo
 file, one after the other and each in a process of its own:
 
     scan     DuckDB reads all columns and sums them, by two threads
-    fit      plain: moments, succession, rules and limits, without robustness; per pass over the file
+    fit      plain: moments, autocorrelation, rules and limits, without robustness; per pass over the file
     robust   the same with what is gross set aside; per pass that this takes more
     judge    `aspca.score_source` by the rules of `fit`, to Parquet: scores, verdicts, broken rules, proposed values
 
