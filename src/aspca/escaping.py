@@ -67,11 +67,11 @@ def _may_be_formula(text: str) -> bool:
 
 def for_json(text: str) -> str:
     """JSON that says the same, in which nothing acts on a terminal: all but letters and signs is escaped."""
-    return "\n".join(line if line.isprintable() else _UNSEEN.sub(_escaped, line) for line in text.split("\n"))
 
+    def escape(match: re.Match[str]) -> str:
+        return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
 
-def _escaped(match: re.Match[str]) -> str:
-    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
+    return "\n".join(line if line.isprintable() else _UNSEEN.sub(escape, line) for line in text.split("\n"))
 
 
 def for_markdown(text: str) -> str:
@@ -105,12 +105,12 @@ def name_text(name: str) -> str:
     A bracket inside is doubled, and what cannot be printed is written as an escape, so that a sentence stays on its
     line and reads in one way only.
     """
-    return name if _PLAIN_NAME.fullmatch(name) else _bracketed(name)
+    return name if _PLAIN_NAME.fullmatch(name) else f"[{for_terminal(name).replace(']', ']]')}]"
 
 
 def level_text(level: str) -> str:
     """A category inside a sentence, in brackets unless it is one plain word or number."""
-    return level if _PLAIN_LEVEL.fullmatch(level) else _bracketed(level)
+    return level if _PLAIN_LEVEL.fullmatch(level) else name_text(level)
 
 
 def quoted(text: object, longest: int = 40) -> str:
@@ -137,7 +137,3 @@ def _spellings(text: str) -> set[str]:
     """A text as it may stand in a sentence."""
     joined = " ".join(text.split())
     return {text, joined, for_terminal(text), for_terminal(joined), repr(text)[1:-1], for_terminal(repr(text)[1:-1])}
-
-
-def _bracketed(text: str) -> str:
-    return f"[{for_terminal(text).replace(']', ']]')}]"
