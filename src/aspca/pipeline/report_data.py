@@ -40,13 +40,13 @@ class ReportData:
 
     def __init__(self, model: Model, table: Table, keys: Keys, watcher: Watcher) -> None:
         self._model, self._table, self._keys, self._watcher = model, table, keys, watcher
-        self._gathering = RowStatistics(model, table.count(), timed=keys.time is not None)
+        self._statistics = RowStatistics(model, table.count(), timed=keys.time is not None)
         self._sample = Worst(WORST + SAMPLED)
 
     def add(self, judged: JudgedRows) -> None:
         """The next rows."""
-        start = self._gathering.seen
-        self._gathering.add(judged.judgement)
+        start = self._statistics.seen
+        self._statistics.add(judged.judgement)
         self._sample.add(judged.take(judged.flagged), scatter(start + judged.flagged))
 
     def evidence(
@@ -73,7 +73,7 @@ class ReportData:
         others = np.flatnonzero(~np.isin(sample.rows, worst.rows))[:SAMPLED]
         sample = sample.take(others[np.argsort(-round_for_ranking(sample.scores[others]), kind="stable")])
         rows = join_rows([worst, sample]) if len(worst) else worst
-        everyone = self._gathering.signatures.total()
+        everyone = self._statistics.signatures.total()
         of_sample = np.ones(len(sample), dtype=np.bool_)
         if drift.beyond is not None:
             of_sample = np.isin(self._positions(sample.rows), drift.beyond)
@@ -92,9 +92,9 @@ class ReportData:
         return Evidence(
             model=self._model,
             columns={column.name: roles.get(column.name, "not used") for column in self._table.columns},
-            gathering=self._gathering,
+            statistics=self._statistics,
             shown=ShownRows(findings, why, positions, self._cells(positions), len(worst)),
-            around=around,
+            neighbourhood=around,
             course=drift.course,
             changes=drift.changes,
             incidents=tuple(incidents),

@@ -53,7 +53,7 @@ class Display:
         if ax is None:
             # At 100 dots per inch, most viewers still open a figure of 80 inches.
             _, ax = plt.subplots(figsize=(min(width, 80.0), min(height, 80.0)), layout="constrained")
-        self.ax_, self.figure_ = ax, figure_of(ax)
+        self.ax_, self.figure_ = ax, find_figure(ax)
         return ax
 
 
@@ -75,7 +75,7 @@ def _take_colours(name: str, places: Floats) -> ListedColormap:
     return ListedColormap(colormaps[name](places))
 
 
-def figure_of(ax: Axes) -> Figure:
+def find_figure(ax: Axes) -> Figure:
     """The figure that the axes are part of, however deep."""
     figure = ax.get_figure(root=True)
     if figure is None:
@@ -83,9 +83,9 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def _width_of(ax: Axes) -> float:
+def _measure_width(ax: Axes) -> float:
     """Inches."""
-    return float(figure_of(ax).get_size_inches()[0] * ax.get_position().width)
+    return float(find_figure(ax).get_size_inches()[0] * ax.get_position().width)
 
 
 # ---- panels and titles
@@ -104,8 +104,8 @@ def add_panels(ax: Axes, title: tuple[str, str], heights: Sequence[float], width
             "leave ax out."
         )
     ax.set_axis_off()
-    figure = figure_of(ax)
-    lines = _wrap_title(title, _width_of(ax))
+    figure = find_figure(ax)
+    lines = _wrap_title(title, _measure_width(ax))
     # Titles of the axes themselves would be written over the panels.
     above = sum(size * 1.3 * len(found) for size, found in zip(_SIZES, lines, strict=True)) / 72.0
     room = figure.get_size_inches()[1] * ax.get_position().height
@@ -122,7 +122,7 @@ def entitle(ax: Axes, headline: str, detail: str = "", left: float = 0.0) -> Non
 
     `left` inches of the axes' place go to labels on their left.
     """
-    inches = figure_of(ax).get_size_inches()[0] * min(1.0, ax.get_position().width + 0.1) - left
+    inches = find_figure(ax).get_size_inches()[0] * min(1.0, ax.get_position().width + 0.1) - left
     lines = _wrap_title((headline, detail), inches)
     pad = 6.0 + len(lines[1]) * _SIZES[1] * 1.4
     ax.set_title("\n".join(lines[0]), loc="left", fontsize=_SIZES[0], fontweight="bold", pad=pad)
@@ -145,10 +145,10 @@ def add_legend_below(ax: Axes, columns: int = 1, **options: Any) -> None:
     """A legend below the axes, however tall they are: under the labels of the axis."""
     from matplotlib.transforms import ScaledTranslation
 
-    shift = ScaledTranslation(0.0, -38.0 / 72.0, figure_of(ax).dpi_scale_trans)
+    shift = ScaledTranslation(0.0, -38.0 / 72.0, find_figure(ax).dpi_scale_trans)
     ax.legend(
         loc="upper left",
-        ncols=columns if _width_of(ax) > 6.0 else 1,
+        ncols=columns if _measure_width(ax) > 6.0 else 1,
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=ax.transAxes + shift,
         frameon=False,
@@ -161,9 +161,9 @@ def add_legend_below(ax: Axes, columns: int = 1, **options: Any) -> None:
 # ---- axes and their labels
 
 
-def room_for_labels(ax: Axes | None, most: int, part: float) -> int:
+def fit_labels(ax: Axes | None, most: int, part: float) -> int:
     """Characters that labels may have: `most`, or as many as fit in this part of the width of given axes."""
-    return most if ax is None else int(np.clip(_width_of(ax) * part * 72.0 / (SMALL * CHARACTER), 12, most))
+    return most if ax is None else int(np.clip(_measure_width(ax) * part * 72.0 / (SMALL * CHARACTER), 12, most))
 
 
 def measure_labels(names: Sequence[str]) -> float:
@@ -178,7 +178,7 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
     """
     box = ax.get_window_extent()
     low, high = sorted(ax.get_xlim() if which == "x" else ax.get_ylim())
-    points = (box.width if which == "x" else box.height) * 72.0 / figure_of(ax).dpi
+    points = (box.width if which == "x" else box.height) * 72.0 / find_figure(ax).dpi
     slot = points / max(high - low, 1e-9)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=1)
     upright = which == "x" and longest * SMALL * CHARACTER > 0.9 * slot

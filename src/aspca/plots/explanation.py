@@ -81,7 +81,7 @@ class ExplanationDisplay(canvas.Display):
         shares = why.feature_contributions[0] / score if score > 0 else np.zeros(len(why.names))
         self.rules_, by_rule = _find_largest(why.shares[0], check_count(n_rules, "n_rules"))
         self.features_, by_feature = _find_largest(shares, check_count(n_features, "n_features"))
-        width = canvas.room_for_labels(ax, 62, 0.35)
+        width = canvas.fit_labels(ax, 62, 0.35)
         texts = [wrap_rule(f"{i}:  {why.rules[i]}", width, 2, why.names) for i in self.rules_]
         names = shorten_names(why.names, min(30, width))
         labels = [names[j] for j in self.features_]

@@ -61,7 +61,7 @@ def draw_cells(
     ax.vlines(across, -0.5, r - 0.5, color="0.88", lw=0.5)
     for spine in ax.spines.values():
         spine.set_color("0.6")
-    bar = canvas.figure_of(ax).colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=25)
+    bar = canvas.find_figure(ax).colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=25)
     bar.set_label(bar_label, fontsize=8.5)
     bar.ax.tick_params(labelsize=8)
     canvas.label_slots(ax, "y", list(range(r)), rows)
@@ -195,10 +195,10 @@ class HeatmapDisplay(canvas.Display):
     def _label_columns(self, ax: Axes | None) -> list[str]:
         why = self.explanation
         if self.by == "features":
-            names = shorten_names(why.names, canvas.room_for_labels(ax, 30, 0.25))
+            names = shorten_names(why.names, canvas.fit_labels(ax, 30, 0.25))
             return [names[j] for j in self.columns_]
         texts = [f"{j}:  {why.rules[j]}" for j in self.columns_]
-        width, lines = canvas.room_for_labels(ax, 40, 0.25), 2
+        width, lines = canvas.fit_labels(ax, 40, 0.25), 2
         if ax is None and len(why.rules) < _MOST_IN_LINES:
             lines = 4
             few = [wrap_rule(text, 18, lines, why.names) for text in texts]

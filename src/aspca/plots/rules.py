@@ -64,7 +64,7 @@ class LoadingsDisplay(canvas.Display):
         weight = np.square(self.loadings).sum(axis=1)
         most = np.argsort(-weight, kind="stable")[: check_count(n_features, "n_features")]
         self.features_ = np.sort(most)
-        labels = shorten_names(self.names, canvas.room_for_labels(ax, 34, 0.3))
+        labels = shorten_names(self.names, canvas.fit_labels(ax, 34, 0.3))
         rows, columns = [labels[j] for j in self.features_], [str(i) for i in range(d)]
         ax = self._open(ax, *measure_cells(rows, columns))
         shown, bar = self.loadings[self.features_], "loading (no unit)\nempty: exactly zero"
@@ -146,7 +146,7 @@ class RulesDisplay(canvas.Display):
         most = check_count(n_rules, "n_rules")
         order = np.argsort(self.spreads if self.shares is None else -self.shares, kind="stable")[:most]
         self.order_ = order = order if sort and self.shares is not None else np.sort(order)
-        width = canvas.room_for_labels(ax, 62, 0.4)
+        width = canvas.fit_labels(ax, 62, 0.4)
         texts = [wrap_rule(f"{i}:  {self.rules[i]}", width, 3, self.names) for i in order]
         if self.outside is not None:
             texts.append(OUTSIDE_THE_RULES)

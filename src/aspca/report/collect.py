@@ -57,7 +57,7 @@ class RowStatistics:
         # Of the anomalies in which no rule stands out: the sums of their scores, and of the rules' parts of these.
         self.apart = np.zeros(2)
         self.broken = np.zeros((m, 2), dtype=np.int64)  # rows that break each rule, below and above
-        self._units = deviation_units(model)
+        self._units = choose_units(model)
         self._bins = np.zeros((m, BINS + 2), dtype=np.int64)
         self._unknown = np.zeros(m, dtype=np.int64)
         self._least, self._largest = np.full(BUCKETS, np.inf), np.full(BUCKETS, -np.inf)
@@ -133,7 +133,7 @@ class RowStatistics:
         return edges, np.cumsum(self._tail[::-1])[::-1][1:]
 
 
-def deviation_units(model: Model) -> Floats:
+def choose_units(model: Model) -> Floats:
     """What deviations (m,) of the scaled space are counted in: their limit, else their spread."""
     limits = np.sqrt(model.rule_limits)
     units = np.where((limits > 0.0) & np.isfinite(limits), limits, model.rule_spreads)
@@ -174,7 +174,7 @@ class Neighbourhood:
         self._scores = np.full(self._wanted.size, np.nan)
         self._multiples = np.full((self._wanted.size, len(self._model.rules)), np.nan)
         self._values = np.full((self._wanted.size, self._used.size), np.nan)
-        self._units = deviation_units(self._model)
+        self._units = choose_units(self._model)
 
     @staticmethod
     def _choose_features(why: Explanation, i: int, rule: int | None) -> list[int]:
@@ -249,9 +249,9 @@ class Evidence:
 
     model: Model
     columns: Mapping[str, str]  # what each is used for: feature, name, time, category, label or not used
-    gathering: RowStatistics  # of all rows
+    statistics: RowStatistics  # of all rows
     shown: ShownRows
-    around: Neighbourhood  # the rows near those shown
+    neighbourhood: Neighbourhood  # the rows near those shown
     course: Course  # the order of rows
     changes: tuple[Change, ...]
     incidents: tuple[Incident, ...]

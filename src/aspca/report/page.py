@@ -17,7 +17,7 @@ from aspca.findings.words import amount
 from aspca.report.documents import NO_VALUE
 from aspca.report.pictures.rows import draw_cell_map, draw_neighbours, draw_scores
 from aspca.report.pictures.rules import draw_break, draw_rule, draw_sensitivity, draw_ties, draw_variances
-from aspca.report.summarize import COUNTLESS, span_text
+from aspca.report.summarize import COUNTLESS, write_span
 from aspca.report.summarize_rows import SHOWN_SHARE
 from aspca.report.summary import Anomaly, Incident, Report
 from aspca.rules.wording import group_by_kind
@@ -123,7 +123,7 @@ def list_entries(report: Report) -> list[Entry]:
         if one.row in events:
             incident, rows = events[one.row]
             others, numbers = tuple(rows[1:]), [each.row for each in rows]
-            span = span_text(incident.first, incident.last)
+            span = write_span(incident.first, incident.last)
             if report.private:
                 span = f"row {min(numbers)} to {max(numbers)}"
             says = f"and {len(others):,} more row{'s' * (len(others) > 1)} of the same event, {span}"

@@ -47,7 +47,7 @@ def summarize(
         weaker="",
         left_out="",
         counts=Counts(
-            rows=evidence.gathering.seen,
+            rows=evidence.statistics.seen,
             learned=model.space.n_rows,
             columns=len(evidence.columns),
             features=len(model.names),
@@ -55,7 +55,7 @@ def summarize(
             anomalies=evidence.n_anomalies,
             beyond=evidence.n_beyond,
             partly=evidence.n_partly,
-            far=evidence.gathering.far,
+            far=evidence.statistics.far,
             shown=len(anomalies),
             sampled=sum(anomaly.sampled for anomaly in anomalies),
         ),
@@ -128,7 +128,7 @@ def _say_which(evidence: Evidence, report: Report) -> str:
     if found == 1:
         return f"What is wrong with it: {report.groups[0].text.removesuffix('.')}."
     # Which rules are broken most, and how many rows keep all of them.
-    keeping = evidence.gathering.keeping
+    keeping = evidence.statistics.keeping
     broken = sorted((rule for rule in report.rules if rule.n_broken), key=lambda rule: -rule.n_broken)
     sentences = []
     if broken and keeping < found:
@@ -154,14 +154,14 @@ def _say_longest_event(evidence: Evidence, report: Report) -> str:
     most = max(dense, key=lambda one: one.rows, default=None)
     if most is None or not 5 <= most.rows < report.counts.anomalies:
         return ""
-    span = span_text(most.first, most.last)
+    span = write_span(most.first, most.last)
     if report.private:
         span = " to ".join(f"row {evidence.course.at(place)[0]}" for place in (most.start, most.stop))
     mostly = f", mostly by {report.rules[most.rule].short}" if most.rule is not None and most.share >= 0.5 else ""
     return f" {most.rows:,} anomalies follow each other, {span}{mostly}."
 
 
-def span_text(first: str, last: str) -> str:
+def write_span(first: str, last: str) -> str:
     """From one time to another, a day that is the same written once."""
     day, _, time = last.partition(" ")
     return f"{first} to {time if time and first.startswith(f'{day} ') else last}"

@@ -31,7 +31,7 @@ _STEPS = (
 
 def summarize_groups(evidence: Evidence, why: Explanation) -> tuple[tuple[Group, ...], dict[str, int]]:
     """The groups, largest first, the one that breaks no rule last, and to which each signature shown belongs."""
-    found = evidence.gathering.signatures
+    found = evidence.statistics.signatures
     # Merging compares each signature with each: of very many those of a few rows are left out.
     counts = {name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))[:1000]}
     homes = merge_signatures(counts, max(1, sum(counts.values()) // 50))
@@ -59,7 +59,7 @@ def summarize_groups(evidence: Evidence, why: Explanation) -> tuple[tuple[Group,
 def _describe_group(evidence: Evidence, rules: Sequence[AnyRule], signature: str) -> str:
     """What its rows have in common."""
     if not signature:
-        score, by_rules = evidence.gathering.apart.tolist()
+        score, by_rules = evidence.statistics.apart.tolist()
         if score > 0.0 and 1.0 - by_rules / score >= 0.5:
             return "They keep every rule, but stand out."
         return "No single rule is broken, but small deviations add up."
@@ -84,7 +84,7 @@ def summarize_course(evidence: Evidence, naming: Naming) -> Course:
         limit=evidence.limit,
         buckets=tuple(
             replace(one, least=naming.rough(one.least), largest=naming.rough(one.largest))
-            for one in evidence.gathering.buckets(ranks)
+            for one in evidence.statistics.buckets(ranks)
         ),
         ticks=tuple(Tick(place, label) for place, label in _find_ticks(evidence, private=naming.private)),
         timed=course.when is not None,

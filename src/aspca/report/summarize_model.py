@@ -50,7 +50,7 @@ def _summarize_rule(evidence: Evidence, why: Explanation, naming: Naming, k: int
     place = k - why.model.n_identities
     probability = 0.0 if place < 0 else float(table.chances[place])
     turned = not rule.left_side_up
-    low, high = evidence.gathering.broken[k].tolist()[:: -1 if turned else 1]
+    low, high = evidence.statistics.broken[k].tolist()[:: -1 if turned else 1]
     breaking = np.flatnonzero(why.broken[:, k])
     sizes = round_for_ranking(np.abs(why.judgement.deviations[breaking, k]))
     # Which categories a column has is nothing to measure.
@@ -77,7 +77,7 @@ def _summarize_rule(evidence: Evidence, why: Explanation, naming: Naming, k: int
             Term(naming.number[origin.column], origin.name, factor, loading)
             for origin, (factor, loading) in zip(rule.origins, _find_factors(rule, table, place), strict=True)
         ),
-        histogram=evidence.gathering.histogram(k, turned=turned),
+        histogram=evidence.statistics.histogram(k, turned=turned),
         rows=tuple(evidence.shown.rows[breaking[np.argsort(-sizes, kind="stable")]][:50].tolist()),
         standing=standing,
     )
@@ -178,7 +178,7 @@ def summarize_choices(evidence: Evidence) -> Choices:
     sensitivity: tuple[Flagged, ...] = ()
     if evidence.limit:
         # From the tenth to a thousand times the limit in use.
-        edges, counts = evidence.gathering.count_above()
+        edges, counts = evidence.statistics.count_above()
         inside = (edges >= 0.1 * evidence.limit * 0.999) & (edges <= 1000.0 * evidence.limit * 1.001)
         pairs = zip(edges[inside], counts[inside], strict=True)
         sensitivity = tuple(Flagged(round_to(edge, 4), int(count)) for edge, count in pairs)

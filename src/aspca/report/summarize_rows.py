@@ -19,7 +19,7 @@ from aspca.findings.reasons import Violation
 from aspca.findings.values import Value
 from aspca.findings.words import amount
 from aspca.linalg.arrays import Floats
-from aspca.report.collect import Evidence, deviation_units
+from aspca.report.collect import Evidence, choose_units
 from aspca.report.names import Naming, cut, shorten_rule
 from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
 
@@ -45,8 +45,9 @@ def summarize_anomalies(
     blame = blame_columns(why, naming)
     turns = np.array([1.0 if rule.left_side_up else -1.0 for rule in why.rules])
     # In multiples of limits, positive where the left side of the sentence is the larger one.
-    multiples = why.judgement.deviations / deviation_units(why.model) * turns
-    rows = zip(why, map(homes.get, why.signatures), blame, multiples, strict=True)
+    multiples = why.judgement.deviations / choose_units(why.model) * turns
+    findings = [replace(finding, explanation=why) for finding in evidence.shown.findings]
+    rows = zip(findings, map(homes.get, why.signatures), blame, multiples, strict=True)
     return tuple(_summarize(evidence, naming, room, *row) for row in rows)
 
 
@@ -81,20 +82,17 @@ def _summarize(
     times = row.score / evidence.limit if evidence.limit else None
     if times is not None and (not np.isfinite(times) or (row.bad_cells and times <= 1.0)):
         times = None
-    found = shown.findings[i]
     return Anomaly(
         rank=i + 1,
-        row=found.row,
-        name=None if found.name is None or naming.private else cut(found.name),
-        keys=tuple(
-            Cell(naming.number[column], naming.cell(text), 0.0, False, "") for column, text in found.keys.items()
-        ),
+        row=row.row,
+        name=None if row.name is None or naming.private else cut(row.name),
+        keys=tuple(Cell(naming.number[column], naming.cell(text), 0.0, False, "") for column, text in row.keys.items()),
         score=naming.rough(row.score),
         times=naming.rough_if_finite(times),
         verdict="error" if row.verdict == "error" else "unusual",
         confidence=row.confidence,
         p_value=naming.rough_if_finite(row.p_value),
-        beyond=found.beyond,
+        beyond=row.beyond,
         sampled=i >= shown.n_worst,
         group=group,
         reason=_give_reason(row, breaks, unusual, naming),
@@ -220,7 +218,7 @@ def _choose_cells(cells: list[Cell], named: set[int], naming: Naming, room: int)
 
 
 def _summarize_neighbours(evidence: Evidence, i: int, naming: Naming) -> Near | None:
-    around, course = evidence.around, evidence.course
+    around, course = evidence.neighbourhood, evidence.course
     rule = around.rules[i]
     turn = 1.0 if rule is None or evidence.model.rules[rule].left_side_up else -1.0
     rows = []

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from aspca.report.page import list_entries
-from aspca.report.summarize import span_text
+from aspca.report.summarize import write_span
 from aspca.report.summary import Report
 
 from .conftest import report_of
@@ -89,7 +89,7 @@ def test_rows_of_a_change_are_not_said_to_be_near_the_limit() -> None:
 
 
 def test_a_day_is_told_once() -> None:
-    assert span_text("2026-03-16 15:00:00", "2026-03-16 20:45:00") == "2026-03-16 15:00:00 to 20:45:00"
-    assert span_text("2026-03-16 15:00:00", "2026-03-17 20:45:00") == "2026-03-16 15:00:00 to 2026-03-17 20:45:00"
-    assert span_text("2026-03-16", "2026-03-17") == "2026-03-16 to 2026-03-17"
-    assert span_text("2", "25") == "2 to 25"
+    assert write_span("2026-03-16 15:00:00", "2026-03-16 20:45:00") == "2026-03-16 15:00:00 to 20:45:00"
+    assert write_span("2026-03-16 15:00:00", "2026-03-17 20:45:00") == "2026-03-16 15:00:00 to 2026-03-17 20:45:00"
+    assert write_span("2026-03-16", "2026-03-17") == "2026-03-16 to 2026-03-17"
+    assert write_span("2", "25") == "2 to 25"
