@@ -16,7 +16,7 @@ import aspca
 from aspca import ASPCA
 from aspca.identities.identity import write_share
 from aspca.identities.localize import localize
-from aspca.tables.memory import array_table
+from aspca.tables.memory import make_array_table
 from like_table import like
 from parity.engine_sources import Given, put_in_engine
 from parity.identities_table import FOUND, NAMES, WRONG, identity_rows
@@ -63,7 +63,7 @@ def test_what_is_found(gaps: bool) -> None:
 def test_neither_pieces_nor_order_matter(gaps: bool) -> None:
     rows = identity_rows(gaps=gaps).rows
     order = np.random.default_rng(4).permutation(len(rows))
-    table = like(InPieces, array_table("pieces", NAMES, rows[order]))
+    table = like(InPieces, make_array_table("pieces", NAMES, rows[order]))
     model = aspca.fit_source(table)
     assert_same_model(model, reference(gaps), NAMES)
     assert_same_scores(model, table, reference(gaps), rows[order])

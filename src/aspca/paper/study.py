@@ -24,7 +24,7 @@ from aspca.paper.published import MatchedComponents, get_printed, get_rows, matc
 from aspca.pipeline.fit import Learning
 from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
-from aspca.tables.memory import array_table
+from aspca.tables.memory import make_array_table
 
 PLAIN = "PCA"
 METHODS = (PLAIN, "ASPCA-F", "ASPCA-B", "ASPCA-FG", "ASPCA-BG")
@@ -181,7 +181,7 @@ class Study:
     @cached_property
     def product(self) -> tuple[Model, Judgement]:
         """What `aspca detect` learns of the rows with its defaults, and how it judges them."""
-        table = array_table(self.data.description, self.names, self.data.data)
+        table = make_array_table(self.data.description, self.names, self.data.data)
         with ExitStack() as stack:
             model = Learning.of(make_request(table), stack, Silent(), judges_itself=True).model()
         return model, model.judge(self._order_columns(model))

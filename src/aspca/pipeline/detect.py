@@ -25,7 +25,7 @@ from aspca.preparation.columns import cell_text
 from aspca.report.collect import Provenance
 from aspca.tables.column_checks import MOST_CATEGORIES
 from aspca.tables.errors import JobError, RequestError
-from aspca.tables.memory import array_table
+from aspca.tables.memory import make_array_table
 from aspca.tables.table import Table, read_cells
 from aspca.tables.views import RowsView
 from aspca.writers.folder import refuse_foreign, replaced_folder
@@ -185,7 +185,7 @@ class Demonstration:
 def demonstrate(folder: Path, watcher: Watcher) -> Demonstration:
     """Fit the synthetic data, judge them, and write the outputs, the data among them, into a folder."""
     data = load_synthetic()
-    table = array_table("the synthetic data", data.feature_names, data.data, kind=list(data.kinds))
+    table = make_array_table("the synthetic data", data.feature_names, data.data, kind=list(data.kinds))
     written = folder / "data.csv"
     with open(written, "x", encoding="utf-8", newline="") as stream:
         CsvWriter(stream, [*data.feature_names, "kind"]).columns(*data.data.T.tolist(), data.kinds)

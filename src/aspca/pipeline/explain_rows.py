@@ -13,7 +13,7 @@ from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, bad_cells_by_row, join_rows, judge_batch
 from aspca.pipeline.outcome import findings_of
 from aspca.pipeline.passes import Watcher, read_features
-from aspca.tables.errors import RequestError, enumerated
+from aspca.tables.errors import RequestError, join_names
 from aspca.tables.keys import Keys
 from aspca.tables.table import Batch, Table
 
@@ -51,9 +51,9 @@ def find_rows(table: Table, wanted: Sequence[str], keys: Keys, watcher: Watcher)
 
 
 def _choose_row(text: str, places: list[int], numbers: bool, table: Table, keys: Keys) -> int:
-    columns = enumerated([repr(name) for name in keys.ids])
+    columns = join_names([repr(name) for name in keys.ids])
     if len(places) > 1:
-        told = enumerated([str(row) for row in places])
+        told = join_names([str(row) for row in places])
         raise RequestError(
             f"--row: {text!r} names {len(places)} rows of {table.description} by {columns}: {told}; give one of these "
             "numbers without --id, or name one more column by --id."

@@ -20,7 +20,7 @@ from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.duckdb_session import describe_briefly
 from aspca.escaping import quoted
 from aspca.tables.arrow_types import convert_array, note_rounded_decimals, to_readable_type
-from aspca.tables.errors import SourceError, enumerated
+from aspca.tables.errors import SourceError, join_names
 from aspca.tables.file_table import FileTable, explain_unreadable
 from aspca.tables.same_rows import SameRows
 from aspca.tables.source import Source, open_connection
@@ -73,7 +73,7 @@ def refuse_repeated(names: Sequence[str], label: str) -> None:
     if repeated is not None:
         places = [str(place) for place, name in enumerate(names, start=1) if name == repeated]
         raise SourceError(
-            f"{label}: the name {quoted(repeated)} is given to columns {enumerated(places)}; every column needs a name "
+            f"{label}: the name {quoted(repeated)} is given to columns {join_names(places)}; every column needs a name "
             "of its own."
         )
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from aspca.escaping import quoted
-from aspca.tables.errors import enumerated
+from aspca.tables.errors import join_names
 
 # DuckDB has decimals of up to so many digits.
 MOST_DIGITS = 38
@@ -74,5 +74,5 @@ def note_rounded_decimals(label: str, schema: Any, names: Sequence[str]) -> tupl
     ]
     if not wide:
         return ()
-    which = f"column{'s' * (len(wide) > 1)} {enumerated(wide)}"
+    which = f"column{'s' * (len(wide) > 1)} {join_names(wide)}"
     return (f"{label}: decimals of more than {MOST_DIGITS} digits in {which} are read as float64.",)

@@ -21,7 +21,7 @@ from aspca.escaping import quoted
 from aspca.tables.cell_tests import BLANKS, is_missing
 from aspca.tables.csv_dialect import find_dialect
 from aspca.tables.csv_table import read_csv_table
-from aspca.tables.errors import SourceError, enumerated
+from aspca.tables.errors import SourceError, join_names
 from aspca.tables.file_bytes import decode_text
 from aspca.tables.number_text import ODD, OTHER_FIRST, find_signs, is_evidence, make_shape_key, select_numbers
 from aspca.tables.request import ReadOptions
@@ -89,7 +89,7 @@ def write_table(
     table = replace(table, evidence=evidence, write_decimals=write_decimals)
     if not rounded:
         return table
-    columns_named = enumerated([quoted(table.names[place]) for place in sorted(rounded)])
+    columns_named = join_names([quoted(table.names[place]) for place in sorted(rounded)])
     note = (
         f"{label}: integers beyond 2^53 in {columns_named} may have lost their last digits, since they are stored as "
         "numbers; ids should be stored as text."

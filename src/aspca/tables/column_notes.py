@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.escaping import quoted
 from aspca.tables.cell_tests import BOOLEAN, DATE, TWO_DIGITS, changed_clock_sql, local_date_sql
-from aspca.tables.errors import SourceError, enumerated
+from aspca.tables.errors import SourceError, join_names
 from aspca.tables.file_table import FileTable
 from aspca.tables.number_text import Keys, Refusal, Signs, Style, shape_sql
 from aspca.tables.request import ReadOptions
@@ -117,7 +117,7 @@ def _moment_sql(written: str) -> Callable[[str], str]:
 
 
 def _name_columns(columns: Sequence[str]) -> str:
-    return f"column{'s' * (len(columns) > 1)} {enumerated([quoted(name) for name in columns])}"
+    return f"column{'s' * (len(columns) > 1)} {join_names([quoted(name) for name in columns])}"
 
 
 def describe_rounded(label: str, columns: Sequence[str]) -> list[str]:
@@ -146,7 +146,7 @@ def describe_missing_words(label: str, words: Mapping[str, Mapping[str, int]], n
         for word, count in sorted(counts.items())
         if word and word not in named
     ]
-    return [f"{label}: taken for missing values: {enumerated(found)}."] if found else []
+    return [f"{label}: taken for missing values: {join_names(found)}."] if found else []
 
 
 def explain_refusal(

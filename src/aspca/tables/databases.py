@@ -20,7 +20,7 @@ from aspca.escaping import for_sql_name, for_sql_text, for_terminal, quoted
 from aspca.tables.cells_as_text import write_table
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, explain_unreadable, make_names_unique
-from aspca.tables.request import ReadOptions, which_table
+from aspca.tables.request import ReadOptions, choose_table
 from aspca.tables.text_table import TextTable
 from aspca.tables.typed_table import read_typed_table
 
@@ -84,7 +84,7 @@ def _choose_relation(
         raise _explain_duckdb(label, error) from None
     there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
     tables, views = ([name for name, one in there.items() if one[2] is view] for view in (False, True))
-    schema, name, is_view = there[which_table(tables, wanted, label, "table", views=views)]
+    schema, name, is_view = there[choose_table(tables, wanted, label, "table", views=views)]
     return ".".join(map(for_sql_name, (database, schema, name))), bool(is_view)
 
 
@@ -192,7 +192,7 @@ def _select(database: sqlite3.Connection, label: str, options: ReadOptions) -> s
     if options.query is None:
         listed = "SELECT name FROM sqlite_master WHERE type = ? AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
         tables, views = ([str(name) for (name,) in database.execute(listed, [kind])] for kind in ("table", "view"))
-        name = which_table(tables, options.table, label, "table", views=views)
+        name = choose_table(tables, options.table, label, "table", views=views)
         return database.execute(f"SELECT * FROM {for_sql_name(name)}")  # noqa: S608  # quoted
     # Whatever else it asks for, such as another file to attach, is refused.
     allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)

@@ -69,7 +69,7 @@ class TableError(RequestError):
         return cls(" ".join(one.sentence for one in obstacles), obstacles)
 
 
-def enumerated(items: list[str], most: int = 5) -> str:
+def join_names(items: list[str], most: int = 5) -> str:
     """`a, b and c`, or `a, b and 7 more`."""
     if len(items) > most:
         items = [*items[: most - 1], f"{len(items) - most + 1} more"]

@@ -22,7 +22,7 @@ from aspca.escaping import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
 from aspca.preparation.cell_format import NO_FORMAT, BadCell, CellFormat
-from aspca.tables.errors import SourceError, enumerated
+from aspca.tables.errors import SourceError, join_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -265,9 +265,9 @@ def make_names_unique(names: Sequence[str], label: str) -> tuple[tuple[str, ...]
     notes = []
     unnamed = [quoted(new) for name, new in zip(names, unique, strict=True) if not name]
     if given and unnamed:
-        notes.append(f"{label}: columns without a name are called {enumerated(unnamed)}.")
+        notes.append(f"{label}: columns without a name are called {join_names(unnamed)}.")
     if repeated:
-        notes.append(f"{label}: names of columns occur more than once: {enumerated(repeated)}.")
+        notes.append(f"{label}: names of columns occur more than once: {join_names(repeated)}.")
     return tuple(unique), tuple(notes)
 
 

@@ -72,7 +72,7 @@ class MemoryTable:
         return f"{self.description}: row {row}"
 
 
-def array_table(description: str, names: Sequence[str], values: Floats, **texts: Sequence[str]) -> MemoryTable:
+def make_array_table(description: str, names: Sequence[str], values: Floats, **texts: Sequence[str]) -> MemoryTable:
     """Numbers (n, p) as a table, with columns of text beside them."""
     content = {name: MemoryColumn("number", column, column) for name, column in zip(names, values.T, strict=True)}
     content |= {name: MemoryColumn("text", None, cells) for name, cells in texts.items()}

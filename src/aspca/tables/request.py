@@ -83,7 +83,7 @@ def read_alike(options: ReadOptions, learned: CellFormat) -> ReadOptions:
     )
 
 
-def which_table(
+def choose_table(
     names: Sequence[str],
     wanted: str | None,
     label: str,

@@ -15,7 +15,7 @@ from aspca.duckdb_session import MOST_THREADS, confine, connect
 from aspca.escaping import quoted
 from aspca.preparation.cell_format import BadCell, CellFormat
 from aspca.tables.column_notes import explain_text_column
-from aspca.tables.errors import SourceError, enumerated
+from aspca.tables.errors import SourceError, join_names
 from aspca.tables.file_table import NUMERIC_KINDS, FileTable, has_no_infinity
 from aspca.tables.table import BATCH_ROWS, Batch, Column, limit_rows
 
@@ -138,7 +138,7 @@ class Source:
         known = {column.name for column in self.columns}
         unknown = [name for name in names if name not in known]
         if unknown:
-            few = enumerated([quoted(column.name) for column in self.columns])
+            few = join_names([quoted(column.name) for column in self.columns])
             raise SourceError(f"{self.description}: there is no column {quoted(unknown[0])}; the columns are {few}.")
 
 

@@ -21,7 +21,7 @@ from aspca.escaping import quoted
 from aspca.tables.cells_as_text import write_cell, write_table
 from aspca.tables.errors import SourceError
 from aspca.tables.file_bytes import CHUNK, HARMLESS_BYTES, LARGEST_RATIO
-from aspca.tables.request import ReadOptions, which_table
+from aspca.tables.request import ReadOptions, choose_table
 from aspca.tables.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read_workbook(
         wanted, first, last = _find_part(options.table, names)
         if wanted is None and len(names) > 1:
             names = [name for name in names if book.get_sheet_by_name(name).start is not None]
-        name = which_table(names, wanted, label, "sheet")
+        name = choose_table(names, wanted, label, "sheet")
         sheet = book.get_sheet_by_name(name)
         if sheet.start is None:
             raise SourceError(f"{label}: the sheet {quoted(name)} is empty; it must hold at least one row.")

@@ -17,7 +17,7 @@ from aspca.pipeline.options import settings_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables.keys import NO_KEYS
-from aspca.tables.memory import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, make_array_table
 
 
 class Watch:
@@ -92,7 +92,7 @@ def test_every_stage_of_a_job_shows_time_left(bars: Bars, watch: Watch) -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 500))
     values = np.column_stack([a, b, a + b, a - b, b]) + 0.01 * rng.normal(size=(500, 5))
-    table = InParts("memory", array_table("memory", "abcde", values).content)
+    table = InParts("memory", make_array_table("memory", "abcde", values).content)
     model = fit_table(
         table, Preparation.identity("abcde"), settings_of({"n_components": 3, "score": "standardized"}, None), Slow()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.tables.memory import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, make_array_table
 
 
 @pytest.fixture(scope="package")
@@ -18,7 +18,7 @@ def table() -> MemoryTable:
     values[200, 2] -= 0.5
     # Times, one a minute.
     everything = np.column_stack([values, 60.0 * np.arange(300)])
-    return array_table(
+    return make_array_table(
         "memory",
         ("a", "b", "c", "d", "when"),
         everything,

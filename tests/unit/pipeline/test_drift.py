@@ -15,7 +15,7 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.tables.memory import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, make_array_table
 from aspca.tables.table import Batch
 
 N, START = 4000, 3600
@@ -53,7 +53,7 @@ def table_of(values: np.ndarray, order: np.ndarray | None = None, *, parts: bool
     everything = np.column_stack([values, 60.0 * np.arange(len(values))])[order]
     names = [f"row {i}" for i in order]
     kinds = [("=x", "y")[i % 2] for i in order]
-    table = array_table("memory", (*NAMES, "when"), everything, name=names, kind=kinds)
+    table = make_array_table("memory", (*NAMES, "when"), everything, name=names, kind=kinds)
     return InParts(table.description, table.content) if parts else table
 
 

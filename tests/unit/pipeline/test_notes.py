@@ -9,7 +9,7 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.tables.memory import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, make_array_table
 
 
 def drawn(n: int, seed: int, law: str = "gauss") -> np.ndarray:
@@ -21,7 +21,7 @@ def drawn(n: int, seed: int, law: str = "gauss") -> np.ndarray:
 
 def table_of(values: np.ndarray, kinds: bool = False) -> MemoryTable:
     texts = {"some kind": [("left", "right", "other")[i % 3] for i in range(len(values))]} if kinds else {}
-    return array_table("memory", tuple("abcd"), values, **texts)
+    return make_array_table("memory", tuple("abcd"), values, **texts)
 
 
 def said(values: np.ndarray, train: np.ndarray | None = None, *, kinds: bool = False, **given: object) -> list[str]:
@@ -101,7 +101,7 @@ def test_what_labels_call_anomalies_is_not_counted() -> None:
     rng = np.random.default_rng(10)
     values[broken, 2] += rng.normal(scale=20.0, size=300)
     labels = ["bad" if one else "ok" for one in broken]
-    table = array_table("memory", tuple("abcd"), values, label=labels)
+    table = make_array_table("memory", tuple("abcd"), values, label=labels)
     found = detect_request(make_request(table, table_of(drawn(2000, 11)), label="label"), Silent())
     assert found.n_anomalies > 250
     assert not any(("lets expect" in remark or "as a whole" in remark) for remark in found.remarks)

@@ -19,7 +19,7 @@ from aspca.pipeline.passes import prefetch, write_behind
 from aspca.pipeline.score import PartScorer
 from aspca.pipeline.sources import frame_table
 from aspca.tables.keys import Keys
-from aspca.tables.memory import array_table
+from aspca.tables.memory import make_array_table
 
 pa, pl, pq = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pyarrow.parquet"))
 
@@ -246,7 +246,7 @@ def test_what_is_raised_beside_is_raised_here() -> None:
 
 
 def test_no_rows_beside_no_keys(model: ASPCA) -> None:
-    nothing = array_table("nothing", ["a", "b", "sum"], np.empty((0, 3)))
+    nothing = make_array_table("nothing", ["a", "b", "sum"], np.empty((0, 3)))
     found = aspca.score_source(model, nothing)
     assert list(found) == [name for name in COLUMNS if name != "host"]
     assert len(found) == 0

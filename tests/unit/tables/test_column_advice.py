@@ -10,7 +10,7 @@ import pytest
 from aspca.pipeline.options import make_request
 from aspca.tables import roles
 from aspca.tables.column_advice import quote_word
-from aspca.tables.memory import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, make_array_table
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -26,7 +26,7 @@ def roles_of(
 
 
 def table(name: str, values: np.ndarray) -> MemoryTable:
-    return array_table("t.csv", ["a", name, "b"], np.column_stack([A, values, B]))
+    return make_array_table("t.csv", ["a", name, "b"], np.column_stack([A, values, B]))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_measures_is_no_label(name: str, values: np.ndarray) -> None:
 def test_several_labels_are_told_at_once_and_offered_where_they_can_be_compared() -> None:
     def several(labels: np.ndarray) -> MemoryTable:
         numbers = np.column_stack([A, labels, labels, B])
-        return array_table(
+        return make_array_table(
             "t.csv", ["a", "anomaly", "fraud", "b"], numbers, attack=["yes" if x else "no" for x in labels]
         )
 
@@ -149,5 +149,5 @@ def test_several_labels_are_told_at_once_and_offered_where_they_can_be_compared(
 
 
 def test_labels_alone_are_features() -> None:
-    alone = array_table("t.csv", ["anomaly", "fraud"], np.column_stack([LABELS, LABELS]))
+    alone = make_array_table("t.csv", ["anomaly", "fraud"], np.column_stack([LABELS, LABELS]))
     assert roles_of(alone).features == ("anomaly", "fraud")

@@ -15,12 +15,12 @@ from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import roles
 from aspca.tables.errors import Instead, JobError, RequestError, TableError
-from aspca.tables.memory import MemoryColumn, MemoryTable, array_table
+from aspca.tables.memory import MemoryColumn, MemoryTable, make_array_table
 from aspca.tables.table import Column
 
 
 def made(numbers: dict[str, list[float]], **texts: list[str]) -> MemoryTable:
-    return array_table("t.csv", tuple(numbers), np.array(list(numbers.values())).T, **texts)
+    return make_array_table("t.csv", tuple(numbers), np.array(list(numbers.values())).T, **texts)
 
 
 def roles_of(
@@ -291,6 +291,6 @@ def test_missing_values_and_too_few_rows() -> None:
 
 def test_far_too_many_columns() -> None:
     names = [f"c{k}" for k in range(2001)]
-    wide = array_table("t.csv", names, np.random.default_rng(0).normal(size=(2002, 2001)))
+    wide = make_array_table("t.csv", names, np.random.default_rng(0).normal(size=(2002, 2001)))
     with pytest.raises(JobError, match=r"t\.csv has 2,001 features, .*--n-components 20"):
         learned_from(wide, tuple(names))

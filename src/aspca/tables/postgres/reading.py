@@ -17,7 +17,7 @@ from aspca.tables.errors import SourceError
 from aspca.tables.postgres.errors import shown
 from aspca.tables.postgres.snapshot import Snapshot
 from aspca.tables.postgres.writing import refuse_locked_by
-from aspca.tables.request import ReadOptions, which_table
+from aspca.tables.request import ReadOptions, choose_table
 from aspca.tables.source import Source
 
 # What is before the first word of a query: blanks, comments and brackets.
@@ -168,7 +168,7 @@ def _find_table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
         tables, views = (
             [name for name, (_, _, kind) in near.items() if (kind in _TABLES) is table] for table in (True, False)
         )
-        wanted = which_table(tables, wanted, label, "table", "the database", views)
+        wanted = choose_table(tables, wanted, label, "table", "the database", views)
     schema, name, kind = everything[wanted]
     called = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
     return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", called, kind not in _TABLES)
