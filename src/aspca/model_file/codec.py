@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from aspca.model_file.json_text import ModelFileError, shown
+from aspca.model_file.json_text import ModelFileError, show
 
 WORDS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 # Integers that float64 holds exactly.
@@ -83,14 +83,14 @@ class Reader:
             found = self._read_text(value, path, Bounds(words=get_args(hint)))
         elif kind is bool:
             if not isinstance(value, bool):
-                raise self.refused(path, shown(value), "true or false")
+                raise self.refused(path, show(value), "true or false")
             found = value
         elif kind is str:
             found = self._read_text(value, path, bounds)
         else:
             found = self._read_number(kind, value, path, bounds)
         if bounds.test is not None and not bounds.test(found):
-            raise self.refused(path, shown(value), bounds.allowed)
+            raise self.refused(path, show(value), bounds.allowed)
         return found
 
     def read_object(self, kind: type, value: Any, path: str) -> Any:
@@ -98,11 +98,11 @@ class Reader:
         omitted, bounds, hints = self.omitted.get(kind, {}), self.bounds.get(kind, {}), _hints(kind)
         names = [name for name in _names(kind) if name not in omitted]
         if not isinstance(value, dict):
-            raise self.refused(path, shown(value), "an object")
+            raise self.refused(path, show(value), "an object")
         for key in value:
             if key not in names:
                 raise ModelFileError(
-                    f"{self.file}: the key {shown(key)} in the {f'field {path}' if path else 'file'} is not known, but "
+                    f"{self.file}: the key {show(key)} in the {f'field {path}' if path else 'file'} is not known, but "
                     f"only {', '.join(names)} may stand there; {self.cure}."
                 )
         outer = self.known.pop(LOCAL, None)
@@ -131,7 +131,7 @@ class Reader:
             if not right:
                 for key in name.split("."):
                     value = value.get(key) if isinstance(value, dict) else value
-                raise self.refused(f"{path}.{name}".lstrip("."), found or shown(value), allowed)
+                raise self.refused(f"{path}.{name}".lstrip("."), found or show(value), allowed)
 
     def _read_one_of(self, hints: tuple[Any, ...], value: Any, path: str, bounds: Bounds) -> Any:
         """The first type that a value looks like; where only one may be, that says what is wrong with it."""
@@ -150,15 +150,15 @@ class Reader:
 
     def _read_text(self, value: Any, path: str, bounds: Bounds) -> str:
         if bounds.words and (not isinstance(value, str) or value not in bounds.words):
-            raise self.refused(path, shown(value), f"one of {', '.join(bounds.words)}")
+            raise self.refused(path, show(value), f"one of {', '.join(bounds.words)}")
         if not isinstance(value, str) or len(value) > float(bounds.most):
             longest = "" if bounds.most == LARGEST else f" of at most {bounds.most} characters"
-            raise self.refused(path, shown(value), f"a text{longest}")
+            raise self.refused(path, show(value), f"a text{longest}")
         try:
             # Surrogates in pairs are one character once parsed; those left over are alone.
             value.encode("utf-8")
         except UnicodeEncodeError:
-            raise self.refused(path, shown(value), "a text without lone surrogates") from None
+            raise self.refused(path, show(value), "a text without lone surrogates") from None
         return value
 
     def _limits(self, bounds: Bounds, kind: Any) -> tuple[float, float, str]:
@@ -174,7 +174,7 @@ class Reader:
         number: Any = WORDS.get(value) if kind is float and isinstance(value, str) else value
         right = type(number) in ((int,) if kind is int else (int, float))
         if not right or (type(number) is int and abs(number) > LARGEST_INTEGER) or not least <= number <= most:
-            raise self.refused(path, shown(value), allowed)
+            raise self.refused(path, show(value), allowed)
         return float(number) if type(number) is float else int(number)
 
     def _read_tuple(self, hints: tuple[Any, ...], value: Any, path: str, bounds: Bounds) -> tuple[Any, ...]:
@@ -193,7 +193,7 @@ class Reader:
         least, most = many if expected is None else (expected, expected)
         if not isinstance(value, list) or not least <= len(value) <= most:
             allowed = f"a list of {least}" if least == most else f"a list of {least} to {most}"
-            raise self.refused(path, shown(value), allowed)
+            raise self.refused(path, show(value), allowed)
         if isinstance(size, str):
             self.known[size] = len(value)
         return value
@@ -238,7 +238,7 @@ class Reader:
         for j, column in enumerate(columns):
             at = f"{path}[{j}]"
             if not isinstance(column, dict) or set(column) != {"index", "value"}:
-                raise self.refused(at, shown(column), "an object of index and value")
+                raise self.refused(at, show(column), "an object of index and value")
             entries = self._list(column["index"], f"{at}.index", None, (0, rows))
             index = self._read_vector(np.dtype(np.intp), entries, f"{at}.index", Bounds(least=0, most=rows - 1))
             if not (np.diff(index) > 0).all():
@@ -262,7 +262,7 @@ class Reader:
             if kind is bool or right.all():
                 return array
             wrong = int(np.flatnonzero(~right)[0])
-        raise self.refused(f"{path}[{wrong}]", shown(values[wrong]), "true or false" if kind is bool else allowed)
+        raise self.refused(f"{path}[{wrong}]", show(values[wrong]), "true or false" if kind is bool else allowed)
 
 
 def _sparse(value: Any) -> bool:
@@ -282,13 +282,13 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(getattr(kind, "_fields", ()))
 
 
-def plain(value: Any, omitted: Mapping[type, Mapping[str, Any]]) -> Any:
+def to_plain(value: Any, omitted: Mapping[type, Mapping[str, Any]]) -> Any:
     """What `Reader` reads of a value, as JSON has it."""
     if names := _names(type(value)):
         left = omitted.get(type(value), {})
-        return {name: plain(getattr(value, name), omitted) for name in names if name not in left}
+        return {name: to_plain(getattr(value, name), omitted) for name in names if name not in left}
     if isinstance(value, tuple | list):
-        return [plain(entry, omitted) for entry in value]
+        return [to_plain(entry, omitted) for entry in value]
     if isinstance(value, np.ndarray):
         return _plain_matrix(value) if value.ndim == 2 else _plain_vector(value)
     if isinstance(value, bool | np.bool_):

@@ -54,7 +54,7 @@ def read_json(path: str | os.PathLike[str]) -> object:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-            raise ModelFileError(f"{name}: the key {shown(twice)} occurs twice, but may occur once only; {_CURE}.")
+            raise ModelFileError(f"{name}: the key {show(twice)} occurs twice, but may occur once only; {_CURE}.")
         return found
 
     def constant(token: str) -> float:
@@ -101,7 +101,7 @@ def check_sum(content: dict[str, Any], name: str) -> None:
         )
 
 
-def shown(value: object) -> str:
+def show(value: object) -> str:
     """A value of the file inside a sentence: short, on one line, and never as long as the file."""
     if isinstance(value, dict):
         return f"an object of {len(value)} fields"

@@ -9,8 +9,9 @@ from typing import Any
 
 from aspca.masking import looks_like_address, mask_secrets
 from aspca.model.model import Model
-from aspca.model_file.checks import BOUNDS, CHECKS, SIZES
-from aspca.model_file.codec import Reader, plain
+from aspca.model_file.bounds import BOUNDS, SIZES
+from aspca.model_file.checks import CHECKS
+from aspca.model_file.codec import Reader, to_plain
 from aspca.model_file.contents import OMITTED, Contents
 from aspca.model_file.json_text import ModelFileError, check_sum, read_json, refuse_size, seal
 from aspca.writers.replaced_file import replace_file
@@ -30,7 +31,7 @@ def write_model(
     name = os.fspath(path)
     # Importing the root by name would count as importing all that it names, scikit-learn included; it is loaded anyhow.
     package = str(sys.modules["aspca"].__version__)
-    content = plain(Contents.of(model, naming=naming, package=package, private=private, moments=moments), OMITTED)
+    content = to_plain(Contents.of(model, naming=naming, package=package, private=private, moments=moments), OMITTED)
     data = seal({"format": FORMAT, "version": VERSION, **content})
     refuse_size(len(data), name)
     # What is written can be read: the same checks, before the old file is touched.

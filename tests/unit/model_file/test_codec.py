@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.model_file.codec import Bounds, Reader, plain
+from aspca.model_file.codec import Bounds, Reader, to_plain
 from aspca.model_file.json_text import ModelFileError, to_canonical
 
 ANY = {"least": -np.inf, "most": np.inf, "gaps": True}
@@ -70,7 +70,7 @@ def test_what_is_written_is_read_bit_for_bit(matrix: np.ndarray, symmetric: bool
         matrix = np.where(np.tri(n, dtype=bool), matrix[:n, :n], matrix[:n, :n].T)
     if not len(matrix):
         matrix = np.zeros((0, 0))
-    content = json.loads(to_canonical(plain(held(matrix, either), OMITTED)))
+    content = json.loads(to_canonical(to_plain(held(matrix, either), OMITTED)))
     found = read(content, len(matrix))
     # One NaN is as good as another.
     assert np.array_equal(found.matrix, matrix, equal_nan=True)
@@ -79,7 +79,7 @@ def test_what_is_written_is_read_bit_for_bit(matrix: np.ndarray, symmetric: bool
     assert not found.matrix.flags.writeable
     assert (found.pairs, found.either, type(found.either)) == (held(matrix).pairs, either, type(either))
     assert (found.counts.tolist(), found.flags.tolist(), found.left_out) == ([-5, 0], [True, False], "as it was")
-    assert plain(found, OMITTED) == content
+    assert to_plain(found, OMITTED) == content
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_written_is_read_bit_for_bit(matrix: np.ndarray, symmetric: bool
     ],
 )
 def test_anything_else_is_refused(name: str, value: Any, said: str) -> None:
-    content = plain(held(np.arange(4.0).reshape(2, 2) + 1.0), OMITTED)
+    content = to_plain(held(np.arange(4.0).reshape(2, 2) + 1.0), OMITTED)
     assert np.array_equal(read(content).matrix, [[1.0, 2.0], [3.0, 4.0]])
     content[name] = value
     with pytest.raises(ModelFileError) as caught:

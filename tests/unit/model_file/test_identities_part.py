@@ -17,7 +17,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.estimators.stored import load, save
-from aspca.model_file.json_text import ModelFileError, shown
+from aspca.model_file.json_text import ModelFileError, show
 
 sys.path.insert(0, str(Path(__file__).parent))
 from identity_tables import NAMES, Case, cases, repairs
@@ -250,7 +250,7 @@ def test_one_wrong_field(path: str, value: Any, expected: str, write: Write, tmp
     content = content_of(cases()["exact"].model, tmp_path)
     assert [text.partition(" =")[0] for text in content["sentences"]][:3] == ["sq", "lw", "total"]
     name = refusals.changed(content, path, value)
-    expected = expected.replace("~", f"the field {name} is {shown(value)}, but must be").replace("{name}", name)
+    expected = expected.replace("~", f"the field {name} is {show(value)}, but must be").replace("{name}", name)
     assert expected in refusal(write(content))
 
 

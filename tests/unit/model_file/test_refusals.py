@@ -18,7 +18,7 @@ import aspca.model_file.json_text
 from aspca import ASPCA, Moments
 from aspca.cli.main import main
 from aspca.estimators.stored import load, save
-from aspca.model_file.json_text import ModelFileError, compute_checksum, seal, shown, to_canonical
+from aspca.model_file.json_text import ModelFileError, compute_checksum, seal, show, to_canonical
 from aspca.model_file.model_file import VERSION
 
 
@@ -203,7 +203,7 @@ def test_one_wrong_field(
     path: str, value: Any, expected: str, content: dict[str, Any], write: Callable[..., Path]
 ) -> None:
     name = changed(content, path, value)
-    assert expected.replace("~", f"the field {name} is {shown(value)}, but must be") in refusal(write(content))
+    assert expected.replace("~", f"the field {name} is {show(value)}, but must be") in refusal(write(content))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from aspca import ASPCA, Moments, TiedSubspaceWarning
 from aspca.estimators.stored import load, save
 from aspca.identities import Identity
 from aspca.model.model import Model
-from aspca.model_file.checks import BOUNDS
+from aspca.model_file.bounds import BOUNDS
 from aspca.model_file.contents import OMITTED, Contents
 from aspca.model_file.model_file import read_model, write_model
 from aspca.settings import BY_NAME, SCORES
