@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from aspca.tables import ReadOptions, open_source
-from aspca.tables.csv_rows import pick_lines
 
 CASES = {
     "plain": "a,b\n" + "".join(f"{k},{2 * k}.50\n" for k in range(200)),
@@ -45,11 +44,3 @@ def test_of_several_files_and_other_formats(tmp_path: Path) -> None:
         assert source.take(["a"], [0, 99, 100, 199]) == [("0",), ("99",), ("100",), ("199",)]
     with open_source([str(tmp_path / "t.parquet")]) as source:
         assert source.take(["b", "a"], [7, 150]) == [("x7", 7), ("x150", 150)]
-
-
-def test_lines_are_picked_where_they_are_rows(tmp_path: Path) -> None:
-    lines = ["head\n", *(f"{k}{'x' * (k % 13)}\n" for k in range(50))]
-    (tmp_path / "text").write_text("".join(lines))
-    assert pick_lines(tmp_path / "text", 1, [0, 7, 8, 49], 50, tmp_path / "few")
-    assert (tmp_path / "few").read_text() == "".join(lines[k] for k in (0, 1, 8, 9, 50))
-    assert not pick_lines(tmp_path / "text", 1, [0], 51, tmp_path / "few")
