@@ -46,13 +46,7 @@ _FUNCTIONS: dict[str, Callable[[Ratio], Ratio]] = {
 
 
 def parse_equation(text: str, features: Sequence[Feature]) -> Equation:
-    """The equation that a text means, over these features.
-
-    Raises
-    ------
-    RuleError
-        What cannot be read, where, and what is allowed.
-    """
+    """The equation that a text means, over these features; RuleError: what cannot be read, where, what is allowed."""
     return _Reader(text, features).equation()
 
 

@@ -315,10 +315,7 @@ class Equation:
     def formula(self) -> Formula:
         """Solved for the side that is a factor alone, else for a term that is, else for a product.
 
-        Raises
-        ------
-        RuleError
-            Its numbers are too far apart.
+        RuleError: its numbers are too far apart.
         """
         left = self._left()
         scale = -self.polynomial[left]

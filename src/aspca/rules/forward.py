@@ -15,7 +15,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.space import ScaledSpace
 
-# From more features that vary than this on, only rules of few terms are looked for (`rules.short`).
+# From more features that vary than this on, only rules of few terms are looked for (`rules.readable`).
 WIDE = 512
 # And from this on where there are no more rows than features: any such rows obey as many long rules as rows are
 # missing, which take minutes to find (300 rows of 500 features: 70 s) and hide the short ones.
@@ -38,23 +38,28 @@ def finds_short_only(space: ScaledSpace) -> bool:
 def select_forward(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     """Vectors Z (p, n), in units of the features' deviations, and the feature (n,) that each regresses.
 
-    Parameters
-    ----------
-    R : ndarray of shape (p, p)
-        Correlations; rows of constants are zero.
-
-    Returns
-    -------
     Only of features of which a few others leave a third or less. Deterministic: of equal gains the first feature's.
+    Rows of R that are constants are zero.
     """
     p = len(R)
     varying = int((np.diag(R) > 0.0).sum())
     terms = np.zeros((min(most, max(varying - 1, 0)), p), dtype=np.intp)
     left = np.ones((len(terms) + 1, p))
+    if not len(terms):
+        return np.zeros((p, 0)), np.zeros(0, dtype=np.intp)
     for start in range(0, p, _TOGETHER):
         some = np.arange(start, min(start + _TOGETHER, p))
         terms[:, some], left[1:, some] = _selected(R, some, len(terms))
-    return _at_cliffs(R, terms, left)
+    falls = left[:-1] / left[1:]
+    # With later terms by rounding alone: the first of the steepest.
+    steepest = np.argmax(falls >= (1.0 - 1e-6) * falls.max(axis=0), axis=0)
+    found = np.flatnonzero((falls.max(axis=0) >= _CLIFF) & (np.diag(R) > 0.0))
+    Z = np.zeros((p, found.size))
+    for k, j in enumerate(found.tolist()):
+        S = terms[: steepest[j] + 1, j]
+        Z[j, k] = 1.0
+        Z[S, k] = -np.linalg.lstsq(R[np.ix_(S, S)], R[S, j], rcond=1e-12)[0]
+    return Z, found
 
 
 def _selected(R: Floats, features: Ints, most: int) -> tuple[Ints, Floats]:
@@ -93,19 +98,3 @@ def _largest_gain(E: Floats, G: Floats, barred: Bools) -> Ints:
     # Gains that differ in rounding only are equal: the first of them.
     largest = gain.max(axis=1, keepdims=True)
     return np.asarray(np.argmax(gain >= (1.0 - 1e-9) * largest - 1e-300, axis=1))
-
-
-def _at_cliffs(R: Floats, terms: Ints, left: Floats) -> tuple[Floats, Ints]:
-    p = len(R)
-    if not len(terms):
-        return np.zeros((p, 0)), np.zeros(0, dtype=np.intp)
-    falls = left[:-1] / left[1:]
-    # With later terms by rounding alone: the first of the steepest.
-    steepest = np.argmax(falls >= (1.0 - 1e-6) * falls.max(axis=0), axis=0)
-    found = np.flatnonzero((falls.max(axis=0) >= _CLIFF) & (np.diag(R) > 0.0))
-    Z = np.zeros((p, found.size))
-    for k, j in enumerate(found.tolist()):
-        S = terms[: steepest[j] + 1, j]
-        Z[j, k] = 1.0
-        Z[S, k] = -np.linalg.lstsq(R[np.ix_(S, S)], R[S, j], rcond=1e-12)[0]
-    return Z, found

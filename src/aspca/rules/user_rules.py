@@ -28,9 +28,6 @@ from aspca.preparation.feature import Feature
 from aspca.rules.equation_text import parse_equation
 from aspca.rules.equations import Equation, RuleError
 
-# Correlations of rules below this are rounding.
-_RANK = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class GivenRule:
@@ -63,10 +60,7 @@ class GivenRule:
 def is_linear(text: str, features: Sequence[Feature]) -> bool:
     """Whether a text means a sum of features that holds in all rows: then it may be a relation with noise.
 
-    Raises
-    ------
-    RuleError
-        It cannot be read.
+    RuleError: it cannot be read.
     """
     return parse_equation(text, features).linear is not None
 
@@ -74,13 +68,10 @@ def is_linear(text: str, features: Sequence[Feature]) -> bool:
 def parse_linear_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[GivenRule, ...]:
     """The rules that texts mean, all of them sums of features.
 
-    Raises
-    ------
-    RuleError
-        One cannot be read, is no such sum, is there twice, or follows from others or contradicts them.
+    RuleError: one cannot be read, is no such sum, is there twice, or follows from others or contradicts them.
     """
     rules = []
-    for equation in _equations(texts, features):
+    for equation in _parse_all(texts, features):
         if equation.linear is None:
             raise RuleError(
                 f"The rule {quoted(equation.text, 80)} is no sum of columns that holds in all rows, so it can only be "
@@ -96,17 +87,11 @@ def parse_linear_rules(texts: Sequence[str], features: Sequence[Feature]) -> tup
 
 
 def parse_formulas(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tuple[str, Formula], ...]:
-    """The equations that texts mean, linear or not, each with its text.
-
-    Raises
-    ------
-    RuleError
-        One cannot be read, is there twice, or follows from others or contradicts them.
-    """
-    return tuple((equation.text, equation.formula) for equation in _equations(texts, features))
+    """The equations that texts mean, linear or not, each with its text; RuleError as above."""
+    return tuple((equation.text, equation.formula) for equation in _parse_all(texts, features))
 
 
-def _equations(texts: Sequence[str], features: Sequence[Feature]) -> list[Equation]:
+def _parse_all(texts: Sequence[str], features: Sequence[Feature]) -> list[Equation]:
     equations = [parse_equation(text, features) for text in texts]
     _refuse_dependent(equations)
     first: dict[object, int] = {}
@@ -176,7 +161,8 @@ def move_onto_rules(rules: tuple[GivenRule, ...], space: ScaledSpace) -> ScaledS
     chosen = np.flatnonzero(varying)
     spreads = np.sqrt(np.diag(inside)[chosen])
     correlation = inside[np.ix_(chosen, chosen)] / spreads[:, None] / spreads
-    steps = np.linalg.pinv(correlation, rcond=_RANK, hermitian=True) @ (wanted[chosen] / spreads)
+    # Correlations of rules below this are rounding.
+    steps = np.linalg.pinv(correlation, rcond=1e-9, hermitian=True) @ (wanted[chosen] / spreads)
     return space.moved(np.asarray(space.covariance @ loadings[:, chosen] @ (steps / spreads)))
 
 
