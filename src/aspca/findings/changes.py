@@ -200,7 +200,7 @@ class _Stretch(NamedTuple):
         return abs(self.at_last - self.at_first) <= _tolerance(abs(self.median))
 
 
-def changes_of(model: Model, crossings: Crossings, course: Course) -> tuple[Change, ...]:
+def find_changes(model: Model, crossings: Crossings, course: Course) -> tuple[Change, ...]:
     """The changes among rows, in the order in which they begin."""
     found = []
     for number, ranks, off in crossings.by_number(course):
@@ -217,7 +217,7 @@ def _of_one_side(
 ) -> Iterator[_Stretch]:
     mine = off * side > 0.0
     at, sizes = ranks[mine], off[mine] * side
-    for start, stop in stretches(at, _UP * shortest_change(course.n)):
+    for start, stop in find_stretches(at, _UP * shortest_change(course.n)):
         here = sizes[np.searchsorted(at, start) : np.searchsorted(at, stop)]
         median = _median(here, stop - start, crossings.limit(number))
         if median is None:
@@ -234,7 +234,7 @@ def shortest_change(n: int) -> int:
     return max(_SHORTEST, ceil(sqrt(n)))
 
 
-def stretches(at: Ints, high: int) -> list[tuple[int, int]]:
+def find_stretches(at: Ints, high: int) -> list[tuple[int, int]]:
     """Where many rows are among those `at` (ascending), half-open: the walk rises by `high`, before it falls by it."""
     if not at.size:
         return []

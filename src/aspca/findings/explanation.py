@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.escaping import for_terminal, quoted
-from aspca.findings.changes import Change, Course, Crossings, changes_of
+from aspca.findings.changes import Change, Course, Crossings, find_changes
 from aspca.findings.explained import ExplainedRows
 from aspca.findings.finding import Finding
-from aspca.findings.groups import Groups, groups_of, signatures_of
-from aspca.findings.incidents import Incident, course_of, incidents_of
-from aspca.findings.levels import anomalies_beyond
-from aspca.findings.rendering import explanation_html, lines_of, make_frame
+from aspca.findings.groups import Groups, group_anomalies, make_signatures
+from aspca.findings.incidents import Incident, find_incidents, order_rows
+from aspca.findings.levels import find_beyond
+from aspca.findings.rendering import make_frame, make_lines, render_explanation
 from aspca.findings.values import Value
 from aspca.findings.words import describe_row
 from aspca.linalg.arrays import Bools, Ints
@@ -75,7 +75,7 @@ class Explanation(ExplainedRows):
     def __getitem__(self, key: Any) -> Any:
         """A row by its position, from 0, as a `Finding`; for a slice, a mask (n,) or positions an Explanation."""
         if isinstance(key, slice | list | tuple) or np.ndim(key):
-            rows = positions_in(len(self), key)
+            rows = find_positions(len(self), key)
             index = [self.index[row] for row in rows.tolist()]
             filled = None if self.filled is None else self.filled[rows]
             return replace(
@@ -107,7 +107,7 @@ class Explanation(ExplainedRows):
         The row is named as in `text`. In the terms of the table: numbers in the steps of their column, dates as text,
         and None for a category, of which another might do as well, or where no value that the column can have would do.
         """
-        return self.needed_at(position_of(self.index, row), rule)
+        return self.needed_at(find_position(self.index, row), rule)
 
     def text(self, row: Any) -> str:
         """A few sentences about a row.
@@ -115,7 +115,7 @@ class Explanation(ExplainedRows):
         Rows are named as by ``loc`` in pandas: a table with an index by its labels, also where these are numbers in
         another order; arrays and other tables by position, from 0. By position it is ``explanation[position].text``.
         """
-        return describe_row(self, position_of(self.index, row))
+        return describe_row(self, find_position(self.index, row))
 
     def to_frame(self) -> Any:
         """One line per row, rule and feature of the rule, in the caller's own data-frame library, worst rule first.
@@ -130,11 +130,11 @@ class Explanation(ExplainedRows):
 
     def lines(self) -> dict[str, Any]:
         """The columns of `to_frame`, without a data-frame library."""
-        return lines_of(self)
+        return make_lines(self)
 
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks."""
-        return explanation_html(self)
+        return render_explanation(self)
 
     @cached_property
     def signatures(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class Explanation(ExplainedRows):
         Low or high is beyond the rule's own limit; for the paper's scores, as in the paper, beyond sqrt(limit / 2)
         either way in the units of the score.
         """
-        return signatures_of(self.model, self.judgement)
+        return make_signatures(self.model, self.judgement)
 
     def groups(self, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
         """The anomalies by signature, near-duplicates of a signature merged; see `findings.groups` for the rule.
@@ -155,7 +155,7 @@ class Explanation(ExplainedRows):
         smallest : int or None
             Signatures of fewer rows are merged into a near one; None is one in fifty anomalies. 1 merges nothing.
         """
-        return groups_of(self, labels, smallest)
+        return group_anomalies(self, labels, smallest)
 
     def incidents(self, time: npt.ArrayLike | None = None, patience: float = 1.0) -> tuple[Incident, ...]:
         """Changes, and runs of anomalies beyond them, in time order, each with an explanation of its own.
@@ -164,30 +164,30 @@ class Explanation(ExplainedRows):
         `time` (n,; seconds for dates), or in rows where no time is given (1: only neighbours). What changes at once is
         one incident.
         """
-        course = course_of(self, time)
+        course = order_rows(self, time)
         changes = self._changes(course)
-        return incidents_of(self, course, patience, changes, self._beyond(changes, course))
+        return find_incidents(self, course, patience, changes, self._beyond(changes, course))
 
     def changes(self, time: npt.ArrayLike | None = None) -> tuple[Change, ...]:
         """Rules, and columns that rules leave free, that are off by like amounts for long, see `findings.changes`.
 
         In the order of `time` (n,), or of the rows where no time is given.
         """
-        return self._changes(course_of(self, time))
+        return self._changes(order_rows(self, time))
 
     def beyond(self, time: npt.ArrayLike | None = None) -> Bools:
         """Which rows (n,) are anomalies by more than the changes they lie in: off the new level too."""
-        course = course_of(self, time)
+        course = order_rows(self, time)
         return self._beyond(self._changes(course), course)
 
     def _beyond(self, changes: Sequence[Change], course: Course) -> Bools:
-        return anomalies_beyond(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
+        return find_beyond(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
 
     def _changes(self, course: Course) -> tuple[Change, ...]:
         crossings = Crossings(self.model)
         # Without a threshold none is an anomaly, which is refused.
         crossings.add(replace(self.judgement, anomalies=self.anomalies), self.values)
-        return changes_of(self.model, crossings, course)
+        return find_changes(self.model, crossings, course)
 
 
 def _shorten(text: object) -> str:
@@ -198,7 +198,7 @@ def _shorten(text: object) -> str:
 # ---- rows by what they are called, or by where they stand
 
 
-def position_of(index: Sequence[object], label: Any) -> int:
+def find_position(index: Sequence[object], label: Any) -> int:
     """Where the row stands that is called `label`; where rows have no labels, `label` is its position.
 
     Raises
@@ -241,7 +241,7 @@ def position_in(n: int, row: Any) -> int:
     return position % n
 
 
-def positions_in(n: int, key: Any) -> Ints:
+def find_positions(n: int, key: Any) -> Ints:
     """The positions among n rows that a slice, a mask (n,) or a list of positions chooses."""
     if isinstance(key, slice):
         return np.arange(n, dtype=np.intp)[key]

@@ -11,17 +11,17 @@ from aspca.findings.reasons import (
     Cell,
     Violation,
     WrongCell,
-    cell_of,
-    columns_standing_out,
-    outside_share,
+    compute_outside_share,
+    find_repaired_value,
+    find_wrong_cells,
+    make_cell,
+    make_violation,
     rank_rules,
-    repaired_value,
+    select_outlying_columns,
     select_rules,
-    violation_of,
-    wrong_cells,
 )
 from aspca.findings.values import Value
-from aspca.findings.words import confidence_of, describe_row, describe_wrong_cells
+from aspca.findings.words import describe_row, describe_wrong_cells, rate_confidence
 from aspca.preparation.cell_format import BadCell
 from aspca.rules.rule import AnyRule
 
@@ -121,7 +121,7 @@ class Finding:
 
     @property
     def confidence(self) -> str | None:
-        return confidence_of(self.explanation, self.position) if self.verdict == "error" else None
+        return rate_confidence(self.explanation, self.position) if self.verdict == "error" else None
 
     # ---- what it is made of
 
@@ -131,7 +131,7 @@ class Finding:
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
-        return tuple(violation_of(self.explanation, self.position, rule) for rule in self._selected[0])
+        return tuple(make_violation(self.explanation, self.position, rule) for rule in self._selected[0])
 
     @property
     def breaks(self) -> tuple[Violation, ...]:
@@ -140,7 +140,7 @@ class Finding:
     @property
     def rules(self) -> tuple[Violation, ...]:
         """All rules that could be computed, or have a part in the score all the same; the largest part first."""
-        every = (violation_of(self.explanation, self.position, rule) for rule in self._ranked)
+        every = (make_violation(self.explanation, self.position, rule) for rule in self._ranked)
         return tuple(one for one in every if one.deviation is not None or one.contribution > 0.0)
 
     @property
@@ -162,7 +162,7 @@ class Finding:
 
     @property
     def outside(self) -> float:
-        return outside_share(self.explanation, self.position)
+        return compute_outside_share(self.explanation, self.position)
 
     @property
     def residual(self) -> float:
@@ -172,7 +172,7 @@ class Finding:
     @cached_property
     def unusual(self) -> tuple[Cell, ...]:
         why, i = self.explanation, self.position
-        return tuple(cell_of(why, i, j) for j in columns_standing_out(why, i)) if self._selected[1] else ()
+        return tuple(make_cell(why, i, j) for j in select_outlying_columns(why, i)) if self._selected[1] else ()
 
     @cached_property
     def _columns(self) -> dict[str, int]:
@@ -199,7 +199,7 @@ class Finding:
     @property
     def repaired(self) -> dict[str, Value]:
         """By column, what it is in the nearest row that obeys every rule; None where no one value would do."""
-        return {column: repaired_value(self.explanation, self.position, j) for column, j in self._columns.items()}
+        return {column: find_repaired_value(self.explanation, self.position, j) for column, j in self._columns.items()}
 
     @property
     def bad_cells(self) -> tuple[BadCell, ...]:
@@ -207,7 +207,7 @@ class Finding:
 
     @cached_property
     def _wrong_cells(self) -> list[list[WrongCell]]:
-        return wrong_cells(self.explanation, self.position)
+        return find_wrong_cells(self.explanation, self.position)
 
     @property
     def repair(self) -> dict[str, tuple[Value, Value]]:

@@ -107,13 +107,13 @@ class Groups(Sequence[Group]):
         return make_frame(columns, self.library)
 
 
-def groups_of(why: ExplainedRows, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
+def group_anomalies(why: ExplainedRows, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
     """The anomalies of an explanation in groups, largest first; see `Explanation.groups`."""
     if labels is not None and len(labels) != len(why):
         raise ValueError(f"labels has {len(labels)} entries, but {len(why)} rows were explained.")
     found = np.flatnonzero(why.anomalies)
     members: dict[str, list[int]] = {}
-    for row, signature in zip(found.tolist(), signatures_of(why.model, why.judgement.take(found)), strict=True):
+    for row, signature in zip(found.tolist(), make_signatures(why.model, why.judgement.take(found)), strict=True):
         members.setdefault(signature, []).append(row)
     homes = merge_signatures(
         {signature: len(rows) for signature, rows in members.items()},
@@ -131,14 +131,14 @@ def groups_of(why: ExplainedRows, labels: Sequence[object] | None = None, smalle
 
 
 def _make_group(why: ExplainedRows, signature: str, rows: Ints, labels: Sequence[object] | None) -> Group:
-    shares = rule_shares(why, rows)
+    shares = sum_rule_shares(why, rows)
     typical = int(rows[int(np.argmin(np.round(((why.shares[rows] - shares) ** 2).sum(axis=1), 12)))])
     counts = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
     text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_describe(why, signature, shares)}"
     return Group(signature, rows, typical, shares, counts, text)
 
 
-def rule_shares(why: ExplainedRows, rows: Ints) -> Floats:
+def sum_rule_shares(why: ExplainedRows, rows: Ints) -> Floats:
     """The rules' parts of the score of these rows together (m,)."""
     score = float(why.scores[rows].sum())
     total = why.rule_contributions[rows].sum(axis=0)
@@ -172,7 +172,7 @@ def _describe(why: ExplainedRows, signature: str, shares: Floats) -> str:
 # ---- signatures
 
 
-def signatures_of(model: Model, judgement: Judgement) -> tuple[str, ...]:
+def make_signatures(model: Model, judgement: Judgement) -> tuple[str, ...]:
     """One for each judged row; empty where no single rule stands out. See `Explanation.signatures`."""
     if model.thresholds.total is None:
         raise ValueError("Signatures need a threshold, which this model does not have yet: call calibrate(X) first.")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from aspca.findings.changes import Change, Course, event_text, events_of, moment_text
 from aspca.findings.explained import ExplainedRows
-from aspca.findings.groups import main_rule, rule_shares
+from aspca.findings.groups import main_rule, sum_rule_shares
 from aspca.findings.words import describe_row
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
@@ -48,7 +48,7 @@ class Incident:
     changes: tuple[Change, ...] = ()
 
 
-def course_of(why: ExplainedRows, time: npt.ArrayLike | None) -> Course:
+def order_rows(why: ExplainedRows, time: npt.ArrayLike | None) -> Course:
     """The order of explained rows by `time` (n,), or as they are."""
     n = len(why)
     if time is None:
@@ -63,7 +63,7 @@ def course_of(why: ExplainedRows, time: npt.ArrayLike | None) -> Course:
     return Course(n, when)
 
 
-def incidents_of(
+def find_incidents(
     why: ExplainedRows,
     course: Course,
     patience: float,
@@ -117,7 +117,7 @@ def _make_incident(
     first, last = when[rows[0]], when[rows[-1]]
     if when.dtype.kind in "iu":
         first, last = int(first), int(last)
-    shares = rule_shares(why, rows)
+    shares = sum_rule_shares(why, rows)
     flagged = f"{rows.size:,} flagged row{'s' if rows.size > 1 else ''}"
     if event:
         text = f"{flagged} of a change. {event_text(event)}"

@@ -127,9 +127,7 @@ class Levels:
         return centres, scales
 
 
-def anomalies_beyond(
-    model: Model, changes: Sequence[Change], course: Course, values: Floats, judgement: Judgement
-) -> Bools:
+def find_beyond(model: Model, changes: Sequence[Change], course: Course, values: Floats, judgement: Judgement) -> Bools:
     """Which rows (n, p), all there are, are anomalies by more than the changes they lie in (n,)."""
     ranks = course.ranks(np.arange(course.n))
     levels = Levels(model, changes, course.n)

@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.escaping import name_text
 from aspca.findings.explained import ExplainedRows
-from aspca.findings.values import Value, round_estimate, round_in_column, value_in_column, value_text
+from aspca.findings.values import Value, round_estimate, round_in_column, to_column_value, value_text
 from aspca.identities import Identity
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.wording import shorten_number
@@ -95,19 +95,19 @@ def select_rules(why: ExplainedRows, i: int) -> tuple[list[int], bool]:
     """
     order = rank_rules(why, i)
     told = [rule for rule in order if why.broken[i, rule]]
-    outside = outside_share(why, i) >= (ALSO if told else MOSTLY)
+    outside = compute_outside_share(why, i) >= (ALSO if told else MOSTLY)
     # What adds nothing is no reason, if there is another.
     adding = [rule for rule in order if why.rule_contributions[i, rule] > 0.0] or order
     return (told if told or outside else adding[:2]), outside
 
 
-def outside_share(why: ExplainedRows, i: int) -> float:
+def compute_outside_share(why: ExplainedRows, i: int) -> float:
     """The share of a row's score that lies outside the rules; all of it where nothing is said against the row."""
     score = float(why.scores[i])
     return float(why.outside[i]) / score if score > 0.0 else 1.0
 
 
-def violation_of(why: ExplainedRows, i: int, number: int) -> Violation:
+def make_violation(why: ExplainedRows, i: int, number: int) -> Violation:
     """What a row is off by at a rule, and what would be normal."""
     rule = why.rules[number]
     deviation = float(why.deviations[i, number])
@@ -118,7 +118,7 @@ def violation_of(why: ExplainedRows, i: int, number: int) -> Violation:
         if shown.size == 1:
             side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"
     blame = why.feature_contributions[i]
-    needed = needed_values(why, i, number)
+    needed = find_needed_values(why, i, number)
     features = {why.original.features[j].column: j for j in why.shown_features(number).tolist()}
     return Violation(
         rule=number,
@@ -135,7 +135,7 @@ def violation_of(why: ExplainedRows, i: int, number: int) -> Violation:
     )
 
 
-def needed_values(why: ExplainedRows, i: int, rule: int) -> dict[str, tuple[Value, Value]]:
+def find_needed_values(why: ExplainedRows, i: int, rule: int) -> dict[str, tuple[Value, Value]]:
     """Per column in a rule's text, what it is in a row, and what it would have to be for the rule to hold."""
     wanted, original = why.needed_at(i, rule), why.original
     features = {original.features[j].column: j for j in why.shown_features(rule).tolist()}
@@ -145,7 +145,7 @@ def needed_values(why: ExplainedRows, i: int, rule: int) -> dict[str, tuple[Valu
 # ---- columns
 
 
-def columns_standing_out(why: ExplainedRows, i: int) -> list[int]:
+def select_outlying_columns(why: ExplainedRows, i: int) -> list[int]:
     """The features that a row's score is put down to, one per column: the first, and others beyond their range."""
     parts, space = why.feature_contributions[i], why.model.space
     order = np.argsort(-round_for_ranking(parts), kind="stable")
@@ -156,7 +156,7 @@ def columns_standing_out(why: ExplainedRows, i: int) -> list[int]:
     return [int(j) for j in chosen]
 
 
-def cell_of(why: ExplainedRows, i: int, feature: int) -> Cell:
+def make_cell(why: ExplainedRows, i: int, feature: int) -> Cell:
     """A column that stands out, and what was to be expected of it."""
     origin, space = why.original.features[feature], why.model.space
     if origin.kind != "number":
@@ -173,7 +173,7 @@ def cell_of(why: ExplainedRows, i: int, feature: int) -> Cell:
     return Cell(origin.column, why.original.value(i, feature), mean, deviation, expected)
 
 
-def repaired_value(why: ExplainedRows, i: int, j: int) -> Value:
+def find_repaired_value(why: ExplainedRows, i: int, j: int) -> Value:
     """What a feature is in the nearest row that obeys every rule, in its column and its decimals; None for a category,
     where another might do as well, and for a lifted column, of which each feature is moved by itself."""
     feature, space = why.original.features[j], why.model.space
@@ -186,7 +186,7 @@ def repaired_value(why: ExplainedRows, i: int, j: int) -> Value:
     return float(f"{found:.6g}") if isinstance(found, float) else found
 
 
-def wrong_cells(why: ExplainedRows, i: int) -> list[list[WrongCell]]:
+def find_wrong_cells(why: ExplainedRows, i: int) -> list[list[WrongCell]]:
     """The cells of a row that are wrong, and others that are as likely; the first are none where no change would do."""
     repair = why.repairs.get(i)
     if repair is not None:
@@ -196,7 +196,7 @@ def wrong_cells(why: ExplainedRows, i: int) -> list[list[WrongCell]]:
     features = why.original.features
     return [
         [
-            (features[j].column, why.original.value(i, j), value_in_column(features[j], value))
+            (features[j].column, why.original.value(i, j), to_column_value(features[j], value))
             for j, value in zip(cells, values, strict=True)
         ]
         for cells, values in options

@@ -20,7 +20,7 @@ from aspca.rules.rule import AnyRule
 from aspca.rules.wording import group_by_kind
 
 
-def lines_of(why: ExplainedRows) -> dict[str, Any]:
+def make_lines(why: ExplainedRows) -> dict[str, Any]:
     """The columns of `Explanation.to_frame`, without a data-frame library.
 
     First a line for each cell that was not what its column holds; then by row, for each of its rules a line for each
@@ -175,7 +175,7 @@ def rules_html(rules: Sequence[AnyRule]) -> str:
     return "".join(parts)
 
 
-def explanation_html(why: ExplainedRows) -> str:
+def render_explanation(why: ExplainedRows) -> str:
     """The ten rows of highest score, with why."""
     worst = np.argsort(-round_for_ranking(why.scores), kind="stable")[:10].tolist()
     limit = why.threshold

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.findings.reasons import MOSTLY
-from aspca.findings.values import Proposals, Value, shown_features, value_in_column
+from aspca.findings.values import Proposals, Value, shown_features, to_column_value
 from aspca.identities.localize import localize
 from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats, Ints
@@ -98,7 +98,7 @@ class ShortReasons:
     def _object(self, features: Sequence[int], values: Sequence[float]) -> str | None:
         """Cells and what they should be; None where one of them has no value."""
         origins = [self._model.space.features[feature] for feature in features]
-        texts = [_as_json(value_in_column(origin, value)) for origin, value in zip(origins, values, strict=True)]
+        texts = [_as_json(to_column_value(origin, value)) for origin, value in zip(origins, values, strict=True)]
         cells = [f"{self._names[j]}: {text}" for j, text in zip(features, texts, strict=True) if text is not None]
         return "{" + ", ".join(cells) + "}" if len(cells) == len(texts) else None
 

@@ -84,10 +84,10 @@ class Original:
 
     def distinct(self, features: Iterable[int]) -> Ints:
         """Of these features the first of each column."""
-        return distinct_columns(self.features, features)
+        return select_distinct(self.features, features)
 
 
-def distinct_columns(known: Sequence[Feature], features: Iterable[int]) -> Ints:
+def select_distinct(known: Sequence[Feature], features: Iterable[int]) -> Ints:
     """Of some features, by their positions among all that are known, the first of each column."""
     first: dict[str, int] = {}
     for feature in features:
@@ -97,7 +97,7 @@ def distinct_columns(known: Sequence[Feature], features: Iterable[int]) -> Ints:
 
 def shown_features(model: Model, rule: int) -> Ints:
     """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-    return distinct_columns(model.space.features, model.rule_columns(rule)[model.rules[rule].shown_terms].tolist())
+    return select_distinct(model.space.features, model.rule_columns(rule)[model.rules[rule].shown_terms].tolist())
 
 
 def value_text(value: Value) -> str:
@@ -117,7 +117,7 @@ def value_text(value: Value) -> str:
     return f"{whole}.{decimals[: max(len(decimals) - more, 1)]}…"
 
 
-def value_texts(now: Value, wanted: Value) -> tuple[str, str]:
+def format_values(now: Value, wanted: Value) -> tuple[str, str]:
     """Two values, with as many digits as it takes to tell them apart."""
     texts = value_text(now), value_text(wanted)
     if isinstance(now, float) and isinstance(wanted, float) and now != wanted:
@@ -127,7 +127,7 @@ def value_texts(now: Value, wanted: Value) -> tuple[str, str]:
     return texts
 
 
-def value_in_column(feature: Feature, value: float) -> Value:
+def to_column_value(feature: Feature, value: float) -> Value:
     """A value of a feature in the terms of its column; None where there is none."""
     return None if np.isnan(value) or feature.kind == "level" else feature.original(value)
 
@@ -167,7 +167,7 @@ class Proposals:
     def original(self, feature: int, value: float, rule: int) -> Value:
         """A value of the feature in the terms of its column, no finer than the rule knows it; NaN: None."""
         origin = self.space.features[feature]
-        found = value_in_column(origin, value)
+        found = to_column_value(origin, value)
         if origin.kind not in FUNCTIONS or not isinstance(found, float):
             return found
         # What the rule leaves open of the logarithm, as a share of the value itself.
@@ -233,7 +233,7 @@ def solve_identity(model: Model, identity: int, feature: int, row: Floats) -> Va
         far = _is_too_far(space, feature, np.array([value]), row[[feature]])[0]
     if not right or (space.nonnegative[feature] and value < 0.0) or far:
         return None
-    return value_in_column(space.features[feature], value)
+    return to_column_value(space.features[feature], value)
 
 
 def _is_too_far(space: ScaledSpace, feature: int, found: Floats, values: Floats) -> Bools:

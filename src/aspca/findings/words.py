@@ -15,13 +15,13 @@ from aspca.findings.reasons import (
     AT_MOST,
     MOSTLY,
     TOLD,
-    cell_of,
-    columns_standing_out,
-    needed_values,
+    find_needed_values,
+    find_wrong_cells,
+    make_cell,
     rank_rules,
-    wrong_cells,
+    select_outlying_columns,
 )
-from aspca.findings.values import Value, value_text, value_texts
+from aspca.findings.values import Value, format_values, value_text
 from aspca.identities import Identity
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.rule import Rule
@@ -88,10 +88,10 @@ def _state_verdict(why: ExplainedRows, row: int, flagged: bool) -> str:
         wrong = f" Perhaps {describe_wrong_cells(why, row)}." if row in why.repairs else ""
         return f"{name} is unusual: p = {amount(p, 2)}, one row in {amount(1.0 / p, 2)} is as far out.{wrong}"
     wrong = describe_wrong_cells(why, row) or f"p = {amount(p, 2)}"
-    return f"{name} is an error ({confidence_of(why, row)}): {wrong}."
+    return f"{name} is an error ({rate_confidence(why, row)}): {wrong}."
 
 
-def confidence_of(why: ExplainedRows, row: int) -> str:
+def rate_confidence(why: ExplainedRows, row: int) -> str:
     """How sure it is that a row is wrong, in words: by how far its score is beyond that of the least sure error."""
     error = why.model.thresholds.error
     if error is not None:
@@ -108,7 +108,7 @@ def confidence_of(why: ExplainedRows, row: int) -> str:
 
 def describe_wrong_cells(why: ExplainedRows, row: int) -> str:
     """Which cells of a row are wrong, and what they should be, as a clause; what is as likely is named as well."""
-    options = wrong_cells(why, row)
+    options = find_wrong_cells(why, row)
     if row not in why.repairs:
         return "".join(_would_fit(*cell) for cells in options for cell in cells)
     if not options[0]:
@@ -122,12 +122,12 @@ def describe_wrong_cells(why: ExplainedRows, row: int) -> str:
 
 
 def _would_fit(column: str, now: Value, wanted: Value) -> str:
-    texts = value_texts(now, wanted)
+    texts = format_values(now, wanted)
     return f"{name_text(column)} is {texts[0]}, about {texts[1]} would fit"
 
 
 def _should_be(column: str, now: Value, wanted: Value) -> str:
-    texts = value_texts(now, wanted)
+    texts = format_values(now, wanted)
     return f"{name_text(column)} should be {texts[1]} (not {texts[0]})"
 
 
@@ -140,7 +140,7 @@ def _describe_violation(why: ExplainedRows, row: int, number: int) -> str:
         off += f", {amount(abs(deviation) / rule.spread, 2)} times its spread"
     verb = "leaves the range" if rule.kind == "range" else "breaks the rule"
     sentence = f"It {verb} {rule}: {off}, {100 * why.shares[row, number]:.0f} % of the score."
-    needed = needed_values(why, row, number)
+    needed = find_needed_values(why, row, number)
     options = [
         f"{name_text(column)} {value_text(wanted)} (not {value_text(now)})"
         for column, (now, wanted) in needed.items()
@@ -167,7 +167,7 @@ def _describe_sum(why: ExplainedRows, row: int, flagged: bool) -> str:
 
 def _unusual(why: ExplainedRows, row: int) -> str:
     """The columns that stand out, with what was to be expected."""
-    return ", ".join(cell_of(why, row, j).text for j in columns_standing_out(why, row))
+    return ", ".join(make_cell(why, row, j).text for j in select_outlying_columns(why, row))
 
 
 def _by_fewer_rules(why: ExplainedRows, row: int) -> str:

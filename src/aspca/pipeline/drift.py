@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from aspca.findings.changes import Change, Course, Crossings, changes_of
-from aspca.findings.incidents import Incident, incidents_of
+from aspca.findings.changes import Change, Course, Crossings, find_changes
+from aspca.findings.incidents import Incident, find_incidents
 from aspca.findings.levels import Levels
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.linalg.arrays import Bools, Floats, Ints
@@ -22,7 +22,7 @@ from aspca.linalg.row_blocks import cached_parts
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 from aspca.model.fit_rows import calibrate_by
 from aspca.model.model import Model
-from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
+from aspca.pipeline.judged_rows import JudgedRows, TopRows, join_rows, judged_rows
 from aspca.pipeline.passes import Watcher
 from aspca.tables.errors import JobError, RequestError
 from aspca.tables.keys import NO_KEYS, Keys
@@ -85,7 +85,7 @@ class Timeline:
         apart = None if drift.beyond is None else np.isin(positions, drift.beyond)
         mine = Course(len(flagged), self.when[positions])
         ranks = drift.course.ranks(positions)
-        return incidents_of(flagged.explained(model), mine, patience, drift.changes, apart, ranks), flagged
+        return find_incidents(flagged.explained(model), mine, patience, drift.changes, apart, ranks), flagged
 
 
 # ---- changes
@@ -114,7 +114,7 @@ class Drift:
         return told, np.arange(len(told)) < len(self.worst)
 
 
-def drift_of(
+def measure_drift(
     model: Model,
     table: Table,
     keys: Keys,
@@ -135,14 +135,14 @@ def drift_of(
         How many of the worst anomalies beyond changes to keep.
     """
     course = Course(crossings.n, when, table.rows if isinstance(table, RowsView) else None)
-    changes = changes_of(model, crossings, course)
+    changes = find_changes(model, crossings, course)
     if not changes:
         return Drift(course)
     levels, start = Levels(model, changes, course.n), 0
     for judged in judged_rows(model, table, NO_KEYS, watcher, "Measuring changes"):
         levels.add(course.ranks(np.arange(start, start + len(judged))), judged.values, judged.judgement)
         start += len(judged)
-    worst, start, beyond = Worst(most), 0, []
+    worst, start, beyond = TopRows(most), 0, []
     for judged in judged_rows(model, table, keys, watcher, "Telling rows apart"):
         ranks = course.ranks(np.arange(start, start + len(judged)))
         verdicts, scores = levels.judge(ranks, judged.values, judged.judgement)

@@ -10,8 +10,8 @@ import numpy as np
 
 from aspca.findings.finding import Finding
 from aspca.model.model import Model
-from aspca.pipeline.judged_rows import JudgedRows, bad_cells_by_row, join_rows, judge_batch
-from aspca.pipeline.outcome import findings_of
+from aspca.pipeline.judged_rows import JudgedRows, group_bad_cells, join_rows, judge_batch
+from aspca.pipeline.outcome import make_findings
 from aspca.pipeline.passes import Watcher, read_features
 from aspca.tables.errors import RequestError, join_names
 from aspca.tables.keys import Keys
@@ -76,7 +76,7 @@ def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, wa
     """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
     watcher.stage("Reading", table.count())
     wanted, found = set(rows), dict[int, JudgedRows]()
-    cells, bad = keys.cells(table), bad_cells_by_row(model, table)
+    cells, bad = keys.cells(table), group_bad_cells(model, table)
     n = 0
     for batch in read_features(table, model.preparation):
         beside = list(islice(cells, len(batch.values)))
@@ -92,4 +92,4 @@ def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, wa
     if absent:
         raise RequestError(f"--row: {table.description} has {n} rows, numbered from 0, so there is no row {absent[0]}.")
     judged = join_rows([found[row] for row in rows])
-    return list(findings_of(judged, judged.explained(model, named=True)))
+    return list(make_findings(judged, judged.explained(model, named=True)))

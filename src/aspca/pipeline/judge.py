@@ -14,10 +14,10 @@ from aspca.findings.changes import Crossings
 from aspca.linalg.arrays import Bools, Floats
 from aspca.model.model import Model
 from aspca.model_file.model_file import write_model
-from aspca.pipeline.drift import Shifts, Timeline, drift_of
-from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
+from aspca.pipeline.drift import Shifts, Timeline, measure_drift
+from aspca.pipeline.judged_rows import JudgedRows, TopRows, join_rows, judged_rows
 from aspca.pipeline.options import Output
-from aspca.pipeline.outcome import Outcome, findings_of
+from aspca.pipeline.outcome import Outcome, make_findings
 from aspca.pipeline.passes import Watcher
 from aspca.pipeline.result_folder import folder_files, write_changes, write_excluded, write_incidents
 from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times
@@ -69,7 +69,7 @@ class _Found:
 
             self._report = ReportData(model, table, keys, watcher)
         most = max(output.top, 0 if self._report is None else self._report.most)
-        self._worst, self._unread = Worst(most), Worst(most)
+        self._worst, self._unread = TopRows(most), TopRows(most)
         # Kept only where labels are to be compared with them: else no memory grows with the rows.
         self._kept: list[tuple[Floats, Bools]] = []
         self.counts: Counter[str] = Counter()
@@ -103,7 +103,7 @@ class _Found:
         """All of it, once every row was added; what is known only now is written into the folder."""
         model, keys, top = self._model, self._keys, self._output.top
         when = None if self._timeline is None else self._timeline.when
-        drift = drift_of(model, self._table, keys, self._crossings, when, self._worst.most, self._watcher)
+        drift = measure_drift(model, self._table, keys, self._crossings, when, self._worst.most, self._watcher)
         incidents, flagged = None, None
         if self._timeline is not None:
             incidents, flagged = self._timeline.incidents(model, self._output.patience, drift)
@@ -138,7 +138,7 @@ class _Found:
             n_unread=self.counts["unread"],
             n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
             changes=drift.changes,
-            findings=findings_of(shown, why, beyond, category),
+            findings=make_findings(shown, why, beyond, category),
             explanation=why,
             evaluation=evaluation,
             incidents=incidents,

@@ -95,7 +95,7 @@ def judged_rows(
     """The rows of a table judged by a model, in parts, with the cells of their key columns; a part counts as done when
     the next is asked for."""
     watcher.stage(stage, table.count())
-    cells, bad = keys.cells(table), bad_cells_by_row(model, table)
+    cells, bad = keys.cells(table), group_bad_cells(model, table)
     done = 0
     one_thread: AbstractContextManager[None] = nullcontext()
     if table.count() >= MANY:
@@ -145,7 +145,7 @@ def judge_batch(
     return JudgedRows(rows, values, judgement, keys, beside)
 
 
-def bad_cells_by_row(model: Model, table: Table) -> BadCells:
+def group_bad_cells(model: Model, table: Table) -> BadCells:
     """The cells of a table that are not what their columns hold, where a model needs these columns."""
     needed = {None, *model.preparation.kinds}
     found: dict[int, tuple[BadCell, ...]] = {}
@@ -155,7 +155,7 @@ def bad_cells_by_row(model: Model, table: Table) -> BadCells:
     return found
 
 
-class Worst:
+class TopRows:
     """The anomalies that are furthest out so far, at most so many, and no others."""
 
     def __init__(self, most: int) -> None:

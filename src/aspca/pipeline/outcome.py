@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aspca.report.collect import Evidence
 
 
-def findings_of(
+def make_findings(
     judged: JudgedRows, why: Explanation, beyond: Bools | None = None, category: str | None = None
 ) -> tuple[Finding, ...]:
     """One finding for each of some judged rows, in their order; `beyond` (n,) says which are more than a change."""

@@ -10,8 +10,8 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
-from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
-from aspca.pipeline.outcome import findings_of
+from aspca.pipeline.judged_rows import JudgedRows, TopRows, join_rows
+from aspca.pipeline.outcome import make_findings
 from aspca.pipeline.passes import Watcher, read_features
 from aspca.preparation.columns import cell_text
 from aspca.report.collect import (
@@ -41,7 +41,7 @@ class ReportData:
     def __init__(self, model: Model, table: Table, keys: Keys, watcher: Watcher) -> None:
         self._model, self._table, self._keys, self._watcher = model, table, keys, watcher
         self._statistics = RowStatistics(model, table.count(), timed=keys.time is not None)
-        self._sample = Worst(WORST + SAMPLED)
+        self._sample = TopRows(WORST + SAMPLED)
 
     def add(self, judged: JudgedRows) -> None:
         """The next rows."""
@@ -85,7 +85,7 @@ class ReportData:
             for incident in incidents:
                 ranks = drift.course.ranks(self._positions(flagged.rows[incident.rows]))
                 spans.append(Span(int(ranks.min()), int(ranks.max()), int(flagged.rows[incident.peak])))
-        findings = findings_of(rows, why, np.concatenate([beyond, of_sample]))
+        findings = make_findings(rows, why, np.concatenate([beyond, of_sample]))
         # What each column is used for; one that is a category and a feature is a category.
         roles = {plan.name: "feature" for plan in self._model.preparation.columns}
         roles |= {name: "name" if role == "id" else role for name, role in self._keys.roles.items()}

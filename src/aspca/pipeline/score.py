@@ -137,7 +137,7 @@ def score_source(
     with open_for(stored, files, how, Silent(), description="the table") as rows:
         keys = find_keys(rows, [id] if isinstance(id, str) else list(id or ()), time)
         if destination is None:
-            return scored_frame(stored, rows, keys)
+            return make_scored_frame(stored, rows, keys)
         tally = write_scored(stored, rows, keys, destination, Silent())
         return Scored(tally.n_rows, tally.anomalies, destination.shown)
 
@@ -165,7 +165,7 @@ def model_of(model: Any) -> Model:
     raise RequestError(f"A model is a fitted ASPCA or the path of a stored one, got {type(model).__name__}.")
 
 
-def scored_frame(model: Model, table: Table, keys: Keys) -> Any:
+def make_scored_frame(model: Model, table: Table, keys: Keys) -> Any:
     """The rows of a table judged, as a frame of its own library; of a table in parts one that is not computed yet."""
     if isinstance(table, PartedTable):
         scorer = PartScorer(model, keys)

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from aspca.findings.changes import Change, Course, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.findings.finding import Finding
-from aspca.findings.groups import signatures_of
+from aspca.findings.groups import make_signatures
 from aspca.findings.incidents import Incident
-from aspca.findings.reasons import columns_standing_out, select_rules
+from aspca.findings.reasons import select_outlying_columns, select_rules
 from aspca.findings.values import Original, value_text
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
@@ -85,7 +85,7 @@ class RowStatistics:
             self._fill(np.arange(start, start + scores.size), scores, start + flagged)
         if not flagged.size:
             return
-        signatures = np.array(signatures_of(self.model, judgement.take(flagged)), dtype=object)
+        signatures = np.array(make_signatures(self.model, judgement.take(flagged)), dtype=object)
         self.signatures.update(signatures.tolist())
         apart = flagged[signatures == ""]
         self.apart += (scores[apart].sum(), judgement.contributions[apart].sum())
@@ -179,7 +179,7 @@ class Neighbourhood:
     @staticmethod
     def _choose_features(why: Explanation, i: int, rule: int | None) -> list[int]:
         blame = round_for_ranking(why.feature_contributions[i])
-        chosen = columns_standing_out(why, i) if rule is None else why.shown_features(rule).tolist()
+        chosen = select_outlying_columns(why, i) if rule is None else why.shown_features(rule).tolist()
         return sorted(sorted(chosen, key=lambda j: -blame[j])[:_COLUMNS])
 
     def wanted(self, start: int, count: int) -> Ints:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from aspca import ASPCA, Moments
-from aspca.findings.changes import Change, Course, Crossings, changes_of, events_of, stretches
+from aspca.findings.changes import Change, Course, Crossings, events_of, find_changes, find_stretches
 from aspca.findings.explanation import Explanation
 
 NAMES = ("a", "b", "sum", "c", "thrice", "free")
@@ -221,7 +221,7 @@ def test_batches_do_not_matter(model: ASPCA, cuts: set[int]) -> None:
     for part in np.split(rows, sorted(cuts)):
         crossings.add(model.model_.judge(part), part)
     assert crossings.n == 3000
-    found = changes_of(model.model_, crossings, Course(3000))
+    found = find_changes(model.model_, crossings, Course(3000))
     assert [vars(change) for change in found] == [vars(change) for change in why.changes()]
     assert len(found) == 1
 
@@ -248,7 +248,7 @@ def test_stretches_are_those_of_the_walk_row_by_row(off: list[bool], high: int) 
                 stop, highest = row + 1, height
     if walking and highest >= high:
         expected.append((start, stop))
-    found = stretches(np.flatnonzero(off), high)
+    found = find_stretches(np.flatnonzero(off), high)
     assert found == expected
     for first, last in found:
         # Both ends are beyond the limit, and so are more than a quarter of the rows.

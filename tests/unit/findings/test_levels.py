@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import ASPCA, Preprocessor
-from aspca.findings.changes import Course, Crossings, changes_of, shortest_change
+from aspca.findings.changes import Course, Crossings, find_changes, shortest_change
 from aspca.findings.levels import Levels, cut_changes
 
 
@@ -88,7 +88,7 @@ def test_verdicts_and_scores_stay_as_they_are(model: ASPCA, rows: np.ndarray) ->
 def test_parts_do_not_matter(model: ASPCA, rows: np.ndarray, cuts: set[int]) -> None:
     crossings = Crossings(model.model_)
     crossings.add(model.model_.judge(rows), rows)
-    changes = changes_of(model.model_, crossings, Course(4000))
+    changes = find_changes(model.model_, crossings, Course(4000))
     levels = Levels(model.model_, changes, 4000)
     parts = np.split(np.arange(4000), sorted(cuts))
     for part in parts:
