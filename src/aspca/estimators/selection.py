@@ -208,7 +208,7 @@ def select(
         tuple(measured[one] for one in over_alphas if one in measured),
         measured[d, alpha],
         get_library(X),
-        _remark(clock, time_budget, len(settings), measured),
+        _describe_rest(clock, time_budget, len(settings), measured),
     )
 
 
@@ -229,7 +229,7 @@ def _choice(setting: Setting, V: Floats, covariance: Floats, again: Found, auc: 
     )
 
 
-def _remark(clock: Clock, budget: float | None, wanted: int, measured: dict[Setting, Choice]) -> str | None:
+def _describe_rest(clock: Clock, budget: float | None, wanted: int, measured: dict[Setting, Choice]) -> str | None:
     """What is missing for want of time; None where nothing is."""
     if budget is None or not clock.ended:
         return None
