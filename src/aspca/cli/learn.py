@@ -13,7 +13,7 @@ import typer
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
 from aspca.cli.terminal import Terminal, console, refuse_conflict, write_json
-from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
+from aspca.writers.replaced_file import STANDARD_STREAM, refuse_inputs
 from aspca.writers.standard import open_data_output
 
 _DETECTING: o.Group = {

@@ -108,7 +108,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
         # Nothing more is loaded for it.
         return _no_memory(error), FAILURE
     from aspca.tables.errors import RequestError
-    from aspca.writers.inputs import OutputError
+    from aspca.writers.replaced_file import OutputError
 
     match error:
         case RequestError() | OutputError():

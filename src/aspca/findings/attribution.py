@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.identities.localize import localize
-from aspca.linalg.arrays import Floats
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Floats, round_for_ranking
 from aspca.linalg.row_blocks import cached_parts, multiply_rows, sum_rows
 from aspca.model.judgement import Judgement
 

@@ -14,8 +14,7 @@ from aspca.findings.values import Original, Proposals, Value, round_estimate, sh
 from aspca.identities import Repair
 from aspca.identities.localize import apply_repairs as with_repairs
 from aspca.identities.localize import localize
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Floats, Ints, round_for_ranking
 from aspca.linalg.row_blocks import broadcast_rows, cached_parts, multiply_rows
 from aspca.model.judgement import Judgement, multiples_of, squared
 from aspca.preparation.cell_format import BadCell

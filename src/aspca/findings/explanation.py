@@ -21,8 +21,7 @@ from aspca.findings.levels import find_beyond
 from aspca.findings.rendering import make_frame, make_lines, render_explanation
 from aspca.findings.values import Value
 from aspca.findings.words import describe_row
-from aspca.linalg.arrays import Bools, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Ints, round_for_ranking
 from aspca.rules.wording import counted
 
 if TYPE_CHECKING:

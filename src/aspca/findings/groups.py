@@ -18,8 +18,7 @@ import numpy as np
 
 from aspca.findings.explained import ExplainedRows
 from aspca.findings.rendering import make_frame
-from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Floats, Ints, round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.rules.wording import counted
 

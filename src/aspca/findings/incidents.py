@@ -12,8 +12,7 @@ from aspca.findings.changes import Change, Course, event_text, events_of, moment
 from aspca.findings.explained import ExplainedRows
 from aspca.findings.groups import main_rule, sum_rule_shares
 from aspca.findings.words import describe_row
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Floats, Ints, round_for_ranking
 
 
 @dataclass(frozen=True, eq=False)

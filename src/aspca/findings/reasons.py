@@ -10,7 +10,7 @@ from aspca.escaping import name_text
 from aspca.findings.explained import ExplainedRows
 from aspca.findings.values import Value, round_estimate, round_in_column, to_column_value, value_text
 from aspca.identities import Identity
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import round_for_ranking
 from aspca.rules.wording import shorten_number
 
 # Where a row breaks no rule and at least this share of its score lies outside of them, no rule is the reason; beside

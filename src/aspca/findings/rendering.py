@@ -14,8 +14,7 @@ from aspca.findings.explained import ExplainedRows
 from aspca.findings.reasons import MOSTLY
 from aspca.findings.values import Value
 from aspca.findings.words import amount, describe_row
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Floats, Ints, round_for_ranking
 from aspca.rules.rule import AnyRule
 from aspca.rules.wording import group_by_kind
 

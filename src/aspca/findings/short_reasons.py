@@ -17,8 +17,7 @@ from aspca.findings.reasons import MOSTLY
 from aspca.findings.values import Proposals, Value, shown_features, to_column_value
 from aspca.identities.localize import localize
 from aspca.identities.wording import write_number
-from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Floats, Ints, round_for_ranking
 from aspca.model.judgement import Judgement
 
 if TYPE_CHECKING:

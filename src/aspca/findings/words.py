@@ -23,7 +23,7 @@ from aspca.findings.reasons import (
 )
 from aspca.findings.values import Value, format_values, value_text
 from aspca.identities import Identity
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import round_for_ranking
 from aspca.rules.rule import Rule
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from aspca.identities.accept import ACCUSES
 from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, convert_units
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import write_formula, write_number
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Floats, Ints, round_for_ranking
 from aspca.preparation.feature import Feature
 
 # A rule that the user gave holds if more than this share of the rows satisfies it.

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Floats, round_for_ranking
 from aspca.model.components import Components
 from aspca.model.constants import HOMOGENEOUS, MOST_TERMS, TIGHT
 from aspca.model.cross_fit import rank_columns

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Floats, Ints, round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.pipeline.passes import MANY, Watcher, prefetch, read_features, refuse_values

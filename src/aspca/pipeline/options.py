@@ -17,7 +17,7 @@ from aspca.tables.errors import JobError, RequestError, SourceError
 from aspca.tables.paths import expand, is_postgres
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
 from aspca.tables.roles import Columns
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # fmt: off

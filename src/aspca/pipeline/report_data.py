@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Bools, Ints, round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, TopRows, join_rows
 from aspca.pipeline.outcome import make_findings

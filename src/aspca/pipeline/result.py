@@ -14,7 +14,7 @@ from aspca.findings.finding import Finding
 from aspca.findings.incidents import Incident
 from aspca.findings.rendering import make_frame, paragraph_html, rules_html, table_html
 from aspca.findings.words import amount
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.report import text_of

@@ -28,8 +28,7 @@ from aspca.tables.paths import is_postgres
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Table
 from aspca.writers.fields import Field, Kind, Part
-from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
-from aspca.writers.replaced_file import refuse_special
+from aspca.writers.replaced_file import STANDARD_STREAM, refuse_inputs, refuse_special
 from aspca.writers.row_file import choose_format, row_file
 
 if TYPE_CHECKING:

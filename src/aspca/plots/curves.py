@@ -13,8 +13,8 @@ import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.estimators.selection import Choice, Selection, select
 from aspca.linalg.arrays import Floats
+from aspca.plots.canvas import find_detector, judge_rows
 from aspca.plots.labels import shorten, write_number
-from aspca.plots.sources import find_detector, judge_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,7 @@ import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.findings.explanation import Explanation, position_in
 from aspca.linalg.arrays import Floats, Ints
+from aspca.plots.canvas import check_count, explanation_of
 from aspca.plots.labels import (
     OUTSIDE_THE_RULES,
     shorten,
@@ -20,7 +21,6 @@ from aspca.plots.labels import (
     write_number,
     write_pair,
 )
-from aspca.plots.sources import check_count, explanation_of
 from aspca.rules.wording import counted
 
 if TYPE_CHECKING:

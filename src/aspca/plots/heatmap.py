@@ -13,6 +13,7 @@ import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Floats
+from aspca.plots.canvas import check_count, explanation_of
 from aspca.plots.labels import (
     ELLIPSIS,
     OUTSIDE_THE_RULES,
@@ -22,7 +23,6 @@ from aspca.plots.labels import (
     wrap_rule,
     write_number,
 )
-from aspca.plots.sources import check_count, explanation_of
 from aspca.rules.wording import counted
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 
 import aspca.plots.canvas as canvas
 from aspca.linalg.arrays import Floats, Ints
+from aspca.plots.canvas import check_count, explanation_of, model_of
 from aspca.plots.heatmap import draw_cells, measure_cells
 from aspca.plots.labels import OUTSIDE_THE_RULES, shorten_names, wrap_rule, write_share
-from aspca.plots.sources import check_count, explanation_of, model_of
 from aspca.rules.rule import AnyRule
 from aspca.rules.wording import counted
 

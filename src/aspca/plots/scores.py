@@ -10,8 +10,8 @@ import numpy as np
 import aspca.plots.canvas as canvas
 from aspca.escaping import for_picture
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.plots.canvas import find_detector, judge_rows
 from aspca.plots.labels import write_number, write_share
-from aspca.plots.sources import find_detector, judge_rows
 from aspca.rules.wording import counted
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from aspca.findings.groups import make_signatures
 from aspca.findings.incidents import Incident
 from aspca.findings.reasons import select_outlying_columns, select_rules
 from aspca.findings.values import Original, value_text
-from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import Floats, Ints, round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.report.names import round_to

@@ -12,7 +12,7 @@ from aspca.findings.reasons import show_range
 from aspca.findings.words import describe_given
 from aspca.identities.identity import Identity, write_share
 from aspca.identities.wording import write_number
-from aspca.linalg.ranking import round_for_ranking
+from aspca.linalg.arrays import round_for_ranking
 from aspca.model.model import Model
 from aspca.report.collect import Evidence
 from aspca.report.names import Naming, cut, make_anchors, round_to, shorten_rule

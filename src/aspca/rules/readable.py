@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import ascending, sign_of
+from aspca.linalg.arrays import Bools, Floats, Ints, ascending, sign_of
 from aspca.moments.space import unresolved_variances
 from aspca.rules.forward import MOST_TERMS, select_forward
 from aspca.rules.refit import Candidate, Pool, Refit, make_candidate

@@ -14,9 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Floats, Ints, sign_of
 from aspca.linalg.eigen import Eigenbasis, find_eigenbasis
-from aspca.linalg.ranking import sign_of
 from aspca.linalg.threads import blas_threads_for
 from aspca.sparse_pca.certificate import Step
 from aspca.sparse_pca.component import ComponentSolution, Effort, GivenUp, WarmStart, solve_component

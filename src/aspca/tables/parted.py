@@ -45,7 +45,7 @@ from aspca.tables.source import Source, open_connection
 from aspca.tables.table import Batch, limit_rows
 from aspca.tables.typed_table import Counts, finish_table, shape_columns
 from aspca.writers.folder import replaced_folder
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 from aspca.writers.scratch import Scratch
 
 _HIDDEN = ".part-"

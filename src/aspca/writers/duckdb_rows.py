@@ -19,7 +19,7 @@ import numpy.typing as npt
 from aspca.duckdb_session import confine, connect, describe_briefly, duckdb_path, get_error_type, run_interruptibly
 from aspca.escaping import for_sql_name, for_sql_text, quoted
 from aspca.writers.fields import TABLE_MARK, Field, Part, WritePart, typed_arrays
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 from aspca.writers.scratch import Scratch
 from aspca.writers.staging import force_to_disk, name_errors, stage_beside
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aspca.writers.inputs import OutputError, refuse_inputs, refuse_links_to_inputs
+from aspca.writers.replaced_file import OutputError, refuse_inputs, refuse_links_to_inputs
 from aspca.writers.staging import Taken, copy_owner_and_mode, force_to_disk, locked, name_errors, stage_beside
 
 MANIFEST = ".aspca-output"

@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
 
 import aspca
 from aspca import ASPCA, PerCategory, Preprocessor
-from aspca.plots.sources import explanation_of
+from aspca.plots.canvas import explanation_of
 
 RNG = np.random.default_rng(1)
 FLOW = RNG.normal(50.0, 5.0, size=300).round(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.ranking import ascending, sign_of
+from aspca.linalg.arrays import ascending, sign_of
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from aspca.tables.keys import Keys
 from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.table import Batch
 from aspca.writers import text_rows
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 from like_table import like
 
 duckdb = pytest.importorskip("duckdb")

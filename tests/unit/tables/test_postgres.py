@@ -14,7 +14,7 @@ import pytest
 from aspca.tables.errors import SourceError
 from aspca.tables.postgres import open_postgres, write_postgres
 from aspca.tables.request import ReadOptions
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 from running.postgres import Cluster
 from running.postgres_sentences import numbers, opened, refused, sentence, spoken
 

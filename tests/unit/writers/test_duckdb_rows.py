@@ -14,7 +14,7 @@ import pytest
 
 from aspca.writers.duckdb_rows import duckdb_rows
 from aspca.writers.fields import TABLE_MARK, Field
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -11,8 +11,7 @@ import pytest
 
 from aspca.writers import folder as module
 from aspca.writers.folder import FIRST_LINE, MANIFEST, choose_output_folder, replaced_folder
-from aspca.writers.inputs import OutputError
-from aspca.writers.replaced_file import replaced_file
+from aspca.writers.replaced_file import OutputError, replaced_file
 
 
 def written(path: Path, text: str = "1") -> Path:

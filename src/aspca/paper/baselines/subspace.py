@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.frames import refuse_odd_tables
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, sign_of
 from aspca.linalg.eigen import find_lowest_pairs
-from aspca.linalg.ranking import sign_of
 from aspca.model.projector import Projector
 from aspca.model.thresholds import ABOVE_ROUNDING, Limit, limit_from_scores, pearson_limit, score_variances
 from aspca.moments import Moments

@@ -21,8 +21,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.ranking import ascending, sign_of
+from aspca.linalg.arrays import Bools, Floats, Ints, ascending, frozen, sign_of
 from aspca.sparse_pca.defaults import find_finest_variance
 from aspca.sparse_pca.groups import split_levels
 from aspca.sparse_pca.rotation.descent import (

@@ -15,7 +15,7 @@ from aspca.duckdb_session import await_call, cancelling
 from aspca.escaping import for_terminal
 from aspca.masking import find_secrets, mask_secrets
 from aspca.tables.errors import SourceError
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 
 _CONNECTING = (
     (r"password authentication failed|no password supplied|authentication failed", "the server refuses the user or the "

@@ -12,7 +12,7 @@ from aspca.tables.arrow_table import load_pyarrow
 from aspca.tables.errors import SourceError
 from aspca.tables.postgres.errors import connect, explain_server_error, lock_timeout, run_explained, shown
 from aspca.writers.fields import TABLE_MARK
-from aspca.writers.inputs import OutputError
+from aspca.writers.replaced_file import OutputError
 
 LOST = "the connection to the server was lost, so that nothing was written; start again when the server is back"
 # Whoever waits to replace a table makes all others wait who come to read it.
