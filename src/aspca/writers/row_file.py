@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aspca.writers.fields import Field, WritePart
-from aspca.writers.inputs import STANDARD_STREAM, OutputError
-from aspca.writers.replaced_file import replaced_bytes, replaced_file
+from aspca.writers.replaced_file import STANDARD_STREAM, OutputError, replaced_bytes, replaced_file
 from aspca.writers.standard import open_data_output
 from aspca.writers.text_rows import csv_rows, json_rows
 
