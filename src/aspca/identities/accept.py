@@ -13,14 +13,14 @@ import numpy as np
 
 from aspca.identities.candidate import CLEARLY, SHORT, Candidate, Count
 from aspca.identities.formula import FLOATS, WHOLE, Condition, Formula
-from aspca.identities.resolution import Cells, Sample
+from aspca.identities.resolution import FEW_STEPS, Cells, Sample
 from aspca.linalg.arrays import Bools, Floats
 
 # Of the rows that can be computed, this share must satisfy a relation to be told; of those that accuse, ACCUSES.
 SHARE, ACCUSES = 0.90, 0.95
 # A tolerance that comes from rounding must leave at least so many values to tell apart; where the numbers are not
-# short, four times as many: a smooth curve would pass as well.
-_LEVELS, _COARSE = 50, 200
+# short, as many as a column that is not coarse: a smooth curve would pass as well.
+_LEVELS = 50
 # Rows in which a term is off its usual value: fewer cannot show that it belongs there.
 _ACTIVE = 6
 # log10 of the expected number of relations of a form that as many rows of a table satisfy by chance.
@@ -125,7 +125,7 @@ def _matters(
         hit = active & (np.abs(formula.residual(other)) <= tolerance)
         differs = active & (other[:, column] != X[:, column])
         hits, near, moved = hits + int(hit.sum()), near + int((hit & differs).sum()), moved + int(differs.sum())
-    levels = _LEVELS if complexity <= SHORT else _COARSE
+    levels = _LEVELS if complexity <= SHORT else FEW_STEPS
     if tier != FLOATS and near > moved * 2.0 / levels:
         # Other values would do as well.
         return False

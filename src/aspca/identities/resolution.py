@@ -19,7 +19,7 @@ CONTINUOUS, ALL_DIGITS = 16, 17
 # one cell each, so that no column has more).
 _NEARLY_ALL = 0.97
 # Columns of fewer steps are coarse; as many levels as a rounded relation must tell apart (`accept`).
-_FEW_STEPS = 200
+FEW_STEPS = 200
 # Two half units: of the value, and of what it was computed from.
 _SINGLE = 2.0**-23
 
@@ -68,7 +68,7 @@ class Resolution:
         largest = float(np.quantile(sizes, 0.95))
         if decimals <= 0 or significant > _exponents(np.array([largest]))[0] + decimals - 1:
             significant = ALL_DIGITS
-        return cls(decimals, significant, single, bool(high - low < _FEW_STEPS * 10.0 ** -float(decimals)))
+        return cls(decimals, significant, single, bool(high - low < FEW_STEPS * 10.0 ** -float(decimals)))
 
     def half_steps(self, values: Floats) -> Floats:
         """Half a unit of the last digit of each value (n,)."""

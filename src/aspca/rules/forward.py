@@ -22,6 +22,9 @@ WIDE = 512
 WIDE_OF_FEW_ROWS = 200
 # Rules of at most so many terms besides the one that is regressed.
 MOST_TERMS = 8
+# A rule says something new if this much of it (a sine) is not made up of simpler ones: well above what a refit may
+# leave the subspace by.
+NEW = 0.25
 # What is left of a feature falls by at least this factor with the last term of its rule.
 _CLIFF = 3.0
 # A feature of which no more than this is left, given the terms so far, adds nothing but rounding.

@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Bools, Floats, Ints, ascending, sign_of
 from aspca.moments.space import unresolved_variances
-from aspca.rules.forward import MOST_TERMS, select_forward
+from aspca.rules.forward import MOST_TERMS, NEW, select_forward
 from aspca.rules.refit import Candidate, Pool, Refit, make_candidate
-from aspca.rules.search import NEW, Search
+from aspca.rules.search import Search
 
 _EPS = float(np.finfo(np.float64).eps)
 # Where the variances of the subspace's own directions, ascending, rise by this factor, a level of tightness ends.

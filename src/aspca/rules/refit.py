@@ -23,7 +23,7 @@ _NOISE = 0.25
 # A refitted rule may leave the subspace by this angle (its sine): the subspace is an estimate too.
 _LEAVES = 0.1
 # First only entries above this share of the largest are considered: the terms of a rule, if they suffice ...
-_VISIBLE = 0.03
+VISIBLE = 0.03
 # ... with which it may vary by this factor more: a vector of a subspace gains by what it has of other rules.
 _LOOSER = 2.0
 # From more terms than this none is dropped one by one, and from so many none at all: nobody reads such a rule, and it
@@ -116,7 +116,7 @@ class Refit:
         own = self.variance(z)
         exact = own <= self._floor(z, own)
         own = max(own, self._floor(z, 0.0)) / self._left(len(self.R))
-        visible = others[: int((size[others] > _VISIBLE * largest).sum())]
+        visible = others[: int((size[others] > VISIBLE * largest).sum())]
         for terms, looser in ((visible, 1.0 if exact else _LOOSER), (others, 1.0)):
             fitted, variance = self._regressed(pivot, terms)
             floor = self._floor(fitted, variance)

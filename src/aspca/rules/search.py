@@ -20,17 +20,14 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.rules.forward import select_forward
-from aspca.rules.refit import Candidate, Pool, Refit, make_candidate
+from aspca.rules.forward import NEW, select_forward
+from aspca.rules.refit import VISIBLE, Candidate, Pool, Refit, make_candidate
 
-# A rule says something new if this much of it (a sine) is not made up of simpler ones: well above what a refit may
-# leave the subspace by.
-NEW = 0.25
 # Up to so many directions are candidates themselves.
 _FEW = 4
-# A program after the pivots' is followed up if its vector has not many more features than the rule it started from,
-# not counting entries below this share of the largest.
-_SMALL, _MORE = 0.03, 2
+# A program after the pivots' is followed up if its vector has not many more visible features than the rule it started
+# from.
+_MORE = 2
 # Only rules with this many features are branched on, and only on so many of their largest entries.
 _BRANCHED = 4
 # After so many vectors of which more than this share were not shortened below what any subspace has, the others are not
@@ -265,7 +262,7 @@ def _same(one: list[Candidate], other: list[Candidate]) -> bool:
 
 def _size(z: Floats) -> int:
     size = np.abs(z)
-    return int((size > _SMALL * size.max()).sum())
+    return int((size > VISIBLE * size.max()).sum())
 
 
 # ---- programs
@@ -302,7 +299,7 @@ def _solved(U: Floats, outside: Floats | None, normals: Floats, barred: Ints | N
     for r in range(_WEIGHTINGS):
         size = np.abs(Z[:, left])
         largest = size.max(axis=0)
-        visible = size > _SMALL * largest
+        visible = size > VISIBLE * largest
         pulls = np.ones(size.shape)
         if r:
             # The weight of an entry is 1 / (its share of the largest + what is lowered from round to round).
@@ -315,7 +312,7 @@ def _solved(U: Floats, outside: Floats | None, normals: Floats, barred: Ints | N
         Z[:, left] = _stepped(U, outside, normals[:, left], unit[:, left], Z[:, left], pulls)
         size = np.abs(Z[:, left])
         # Whose weights have been set once and changed nothing is done.
-        moved = ((size > _SMALL * size.max(axis=0)) != visible).any(axis=0) | (r == 0)
+        moved = ((size > VISIBLE * size.max(axis=0)) != visible).any(axis=0) | (r == 0)
         left = left[moved]
         if left.size == 0:
             break

@@ -11,7 +11,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.small import form_of
 from aspca.moments.space import ScaledSpace, unresolved_variance, unresolved_variances
 from aspca.rules.chance import EXCLUDED, bound_chances, estimate_widening
-from aspca.rules.forward import finds_short_only
+from aspca.rules.forward import NEW, finds_short_only
 from aspca.rules.numbers import Equation, simplify_equation
 from aspca.rules.rule import Rule, UserRuleFit
 from aspca.rules.user_rules import GivenRule, stack_loadings
@@ -23,8 +23,6 @@ from aspca.sparse_pca.defaults import bound_little_variance
 _SHORT = 4
 # How far a term may be moved, as a share of the widest one's spread, where rounder numbers are tried.
 _ROUNDER = (1e-2, 1e-4, 1e-6)
-# A found rule says something new if this much of it (a sine) is not made up of those before it, as in `rules.search`.
-_NEW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +159,7 @@ def add_given_rules(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule
         for _ in range(2):
             rest = rest - known @ (known.T @ rest)
         size = float(np.linalg.norm(rest))
-        if size > _NEW:
+        if size > NEW:
             known = np.column_stack([known, rest / size])
             new.append(int(k))
     # They come tightest first.
