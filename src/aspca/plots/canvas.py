@@ -198,7 +198,7 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
 
 def set_log_scale(ax: Axes, which: str, linear: float = 0.0) -> None:
     """A logarithmic axis whose labels do not touch; `linear` above zero: linear up to it, on both sides of zero."""
-    from aspca.plots.labels import set_log_ticks
+    from aspca.plots.ticks import set_log_ticks
 
     scale = ax.set_xscale if which == "x" else ax.set_yscale
     if linear > 0.0:
