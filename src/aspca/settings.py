@@ -1,7 +1,7 @@
 """Everything that can be set about a model: name, default, what is allowed, what it means. Each is said once, here.
 
 The estimator's defaults and checks, the command's options and their help, the settings part of model files and the
-table in the README are all drawn from `SETTINGS`. Nothing but the standard library is imported: `--help` must not wait.
+refusals are all drawn from `SETTINGS`. Nothing but the standard library is imported: `--help` must not wait.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ SCORES = ("complete", "standardized", "spe")
 COMPONENT_SCORES = SCORES[1:]
 # From rows that were not fitted where there are rows, from moments where there are none.
 AUTO = "auto"
-LIMITS = (AUTO, "quantile", "conformal")
+# From scores of the rows fitted, and of rows that are kept out of the fit and given to `calibrate`.
+FROM_TRAINING_ROWS, FROM_KEPT_OUT_ROWS = ("quantile",), ("conformal",)
+LIMITS = (AUTO, *FROM_TRAINING_ROWS, *FROM_KEPT_OUT_ROWS)
 
 _LARGEST = math.nextafter(math.inf, 0.0)
 _ABOVE_ZERO, _BELOW_ONE = math.ulp(0.0), math.nextafter(1.0, 0.0)
@@ -232,7 +234,12 @@ class Settings:
     @property
     def needs_rows(self) -> bool:
         """Whether the threshold asked for takes scores of rows."""
-        return self.total[0] in LIMITS[1:]
+        return self.total[0] in FROM_TRAINING_ROWS + FROM_KEPT_OUT_ROWS
+
+    @property
+    def needs_training_rows(self) -> bool:
+        """Whether it takes those of the rows fitted."""
+        return self.total[0] in FROM_TRAINING_ROWS
 
     @property
     def words(self) -> str:

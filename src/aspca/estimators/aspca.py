@@ -187,7 +187,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
                 known = known.rounded()
             rows, settings = rows_in_parts(X), Settings.of(self.get_params())
             self._take(learn_model(rows, known, settings, preparation, given, weights))
-            if settings.needs_rows and settings.limit != "conformal":
+            if settings.needs_training_rows:
                 self._take(self.model_.calibrated(X, weights))
                 self._take(with_kept_shares(self.model_, rows, weights))
         warn_of_given(self.model_)

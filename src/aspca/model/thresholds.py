@@ -50,7 +50,13 @@ def limit_from_scores(name: str, level: float, scores: Floats, weights: Floats |
     Conformal limits count rows, whatever their weight.
     """
     scores = _checked(scores, "scores")
-    value = conformal_limit(scores, level) if name == "conformal" else inverted_cdf_quantile(scores, weights, level)
+    match name:
+        case "quantile":
+            value = inverted_cdf_quantile(scores, weights, level)
+        case "conformal":
+            value = conformal_limit(scores, level)
+        case _:
+            raise ValueError(f"There is no limit {name!r} that scores of rows give.")
     return Limit(name, level, value)
 
 

@@ -72,8 +72,11 @@ def make_reader(lines: Iterable[str], delimiter: str, *, strict: bool = False) -
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=strict)
 
 
-def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
-    """How a UTF-8 file is written, by its first rows; SourceError if it has none, or a header alone."""
+def find_dialect(path: Path, label: str, options: ReadOptions, *, made_here: bool = False) -> Dialect:
+    """How a UTF-8 file is written, by its first rows; SourceError if it has none, or a header alone.
+
+    One that was `made_here` has no note of Excel above its rows, whatever a cell looks like.
+    """
     with path.open("rb") as file:
         head = file.read(LONGEST_CELL)
         whole = not file.read(1)
@@ -82,7 +85,7 @@ def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
     skip = options.skip or next((number for number, line in enumerate(lines) if line.strip("\r\n")), 0)
     delimiter = options.delimiter
     named = re.fullmatch(r'"?sep=(.)"?\s*', lines[skip]) if skip < len(lines) else None
-    if named:  # Excel's own note on the delimiter
+    if named and not made_here:  # Excel's own note on the delimiter
         skip, delimiter = skip + 1, delimiter or named.group(1)
     body = lines[skip:] if whole or text.endswith("\n") else lines[skip:-1]
     tried = {each: _read_first_records(body, each) for each in ([delimiter] if delimiter else ",;\t|")}

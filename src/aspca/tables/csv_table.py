@@ -64,7 +64,7 @@ def read_csv_table(
     numbers are kept in a file in `folder`. SourceError for a quote that is not closed, or no rows.
     """
     path, numbers = text.path, folder / "numbers"
-    dialect = find_dialect(path, label, options)
+    dialect = find_dialect(path, label, options, made_here=line_of is not None)
     dialect = replace(dialect, names=names or dialect.names)
     signs = text.signs if dialect.header else text.signs | text.signs_of_first_line
 
@@ -113,8 +113,8 @@ def read_csv_table(
             whole = not text.quotes and pick_lines(path, dialect.before, rows, known.n_rows, few)
             return escape_path(few) if whole else None
 
-        encoding = None if text.encoding == "utf-8" else text.encoding
-        return replace(known, alone=write_rows, cell_format=replace(known.cell_format, encoding=encoding))
+        cell_format = replace(known.cell_format, encoding=text.other_encoding)
+        return replace(known, alone=write_rows, cell_format=cell_format)
 
     def repair() -> TextTable:
         repaired = repair_rows(path, label, dialect, folder)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from aspca.duckdb_session import describe_briefly, duckdb_path, get_error_type, run_interruptibly
 from aspca.escaping import for_sql_name, for_sql_text, for_terminal, quoted
-from aspca.tables.cells_as_text import write_table
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, explain_unreadable, make_names_unique
 from aspca.tables.request import ReadOptions, choose_table
 from aspca.tables.text_table import TextTable
+from aspca.tables.typed_rows import read_typed_rows
 from aspca.tables.typed_table import read_typed_table
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def read_sqlite_file(
         with _open_sqlite(path) as database:
             given = [str(column[0]).strip() for column in _select(database, label, options).description]
         names, notes = make_names_unique(given, label)
-        table = write_table(rows, label, options, connection, folder, names, lambda row: None)
+        table = read_typed_rows(rows, label, options, connection, folder, names, lambda row: None)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise explain_unreadable(label, "an SQLite file")(error) from None
     return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))

@@ -121,6 +121,11 @@ class PlainText:
         self.is_blank = self.is_blank and not chunk.strip(b" \t\r\n\xef\xbb\xbf")
 
     @property
+    def other_encoding(self) -> str | None:
+        """The encoding of the file that it was made of, if that is not UTF-8."""
+        return None if self.encoding == "utf-8" else self.encoding
+
+    @property
     def line(self) -> int:
         """The line in which the next byte stands, from 1."""
         return 1 + self._feeds + self._returns - self._pairs

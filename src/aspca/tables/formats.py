@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from aspca.duckdb_session import escape_path, get_error_type
 from aspca.escaping import for_terminal
 from aspca.tables.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
-from aspca.tables.cells_as_text import read_json_lines
 from aspca.tables.column_kinds import read_text_tables
 from aspca.tables.csv_table import read_csv_table
 from aspca.tables.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
 from aspca.tables.errors import SourceError
 from aspca.tables.file_bytes import GZIP, decode_text, save_stream, unpack
 from aspca.tables.file_table import FileTable
+from aspca.tables.json_lines import read_json_lines
 from aspca.tables.parquet import read_parquet_file
 from aspca.tables.paths import PARQUET_MAGIC, Given, expand
 from aspca.tables.request import ReadOptions
@@ -175,7 +175,7 @@ def _read(
     text = decode_text(path, label, options.encoding, folder, options.learned.encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
-        return read_json_lines(text.path, label, options, connection, folder)
+        return read_json_lines(text, label, options, connection, folder)
     return read_csv_table(text, label, options, connection, folder)
 
 

@@ -18,11 +18,11 @@ from statistics import median
 from typing import IO, TYPE_CHECKING, Any
 
 from aspca.escaping import quoted
-from aspca.tables.cells_as_text import write_cell, write_table
 from aspca.tables.errors import SourceError
 from aspca.tables.file_bytes import CHUNK, HARMLESS_BYTES, LARGEST_RATIO
 from aspca.tables.request import ReadOptions, choose_table
 from aspca.tables.text_table import TextTable
+from aspca.tables.typed_rows import read_typed_rows, write_cell
 
 if TYPE_CHECKING:
     import duckdb
@@ -93,7 +93,7 @@ def read_workbook(
             f"{label}: the sheet {quoted(name)} has merged cells in its table, {_write_address(covered[0])}:"
             f"{_write_address(covered[1])}, of which only the first has a value; split them, and fill in the others."
         )
-    return write_table(block.rows, label, options, connection, folder, line_of=lambda row: block.lines[row])
+    return read_typed_rows(block.rows, label, options, connection, folder, line_of=lambda row: block.lines[row])
 
 
 class _Block:

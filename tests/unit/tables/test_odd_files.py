@@ -108,3 +108,19 @@ def test_remarks_say_why_a_column_is_text(tmp_path: Path) -> None:
             "it has no values",
             "",
         ]
+
+
+def test_a_cell_that_looks_like_excels_note_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"a": "sep=;"}\n{"a": "sep=,"}\n{"a": "y"}\n')
+    with open_source([str(tmp_path / "notes.jsonl")]) as source:
+        assert source.take(["a"], [0, 1, 2]) == [("sep=;",), ("sep=,",), ("y",)]
+        assert source.locate(0).endswith("row 0 (line 1)")
+
+
+def test_the_encoding_of_json_lines_is_said_and_kept(tmp_path: Path) -> None:
+    text = "".join(f'{{"town": "Zürich", "b": {row}}}\n' for row in range(20))
+    (tmp_path / "towns.jsonl").write_bytes(text.encode("cp1252"))
+    with open_source([str(tmp_path / "towns.jsonl")]) as source:
+        assert source.take(["town"], [0]) == [("Zürich",)]
+        assert any("is read as cp1252" in remark for remark in source.remarks)
+        assert source.cell_format.encoding == "cp1252"

@@ -1,21 +1,20 @@
 """Cells that have types, one by one, as the text of a CSV file: kinds are then decided over whole columns, as there.
 
-Every number is written so that it reads back to the same float64. JSON lines come this way, too: they are checked
-object by object, with numbers to the last digit as they stand.
+Every number is written so that it reads back to the same float64. Workbooks, SQLite and JSON lines come this way: a
+reader of one more format needs to give rows and, for messages, their lines.
 """
 
 from __future__ import annotations
 
 import csv
 import datetime
-import json
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aspca.escaping import quoted
 from aspca.tables.cell_tests import BLANKS, is_missing
@@ -36,7 +35,7 @@ _WRITTEN_OUT = 1e19
 _STORED = f"{OTHER_FIRST}1"
 
 
-def write_table(
+def read_typed_rows(
     rows: Callable[[], Iterable[Sequence[object]]],
     label: str,
     options: ReadOptions,
@@ -73,7 +72,7 @@ def write_table(
             counts[1] = [total + more for total, more in zip(counts[1], shapes, strict=True)]
     if not n_rows:
         raise SourceError(f"{label}: the table has columns but no rows; it must hold at least one row.")
-    header = names is None and find_dialect(target, label, reading).header
+    header = names is None and find_dialect(target, label, reading, made_here=True).header
     text = decode_text(target, label, "utf-8", folder)
     table = read_csv_table(text, label, reading, connection, folder, None if names is None else tuple(names), line_of)
     totals = [sum(several, Counter[str]()) for several in zip(*counts[header:], strict=True)]
@@ -145,79 +144,3 @@ def write_cell(cell: object, decimal: str = ".") -> str:
 def _may_be_rounded(cell: object) -> bool:
     # Up to 2^53 every whole number is a float64.
     return isinstance(cell, float) and 2.0**53 < abs(cell) < _WRITTEN_OUT and cell.is_integer()
-
-
-# ---- JSON lines
-
-
-def read_json_lines(
-    path: Path, label: str, asked: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
-) -> TextTable:
-    """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
-
-    A key that an object lacks, a null and an empty text are missing values. As in CSV, kinds are those of all cells of
-    a column: numbers in quotes are numbers. SourceError for a line that is not an object, a key that occurs twice in
-    it, or a value that is a list or an object.
-    """
-    names: dict[str, None] = {}
-    for _, record in _read_records(path, label):
-        names.update(dict.fromkeys(record))
-    if not names:
-        raise SourceError(f"{label}: the objects have no keys; every key is a column, and one is needed.")
-    if any(not name.strip() for name in names):
-        raise SourceError(f"{label}: a key is blank; every column needs a name.")
-
-    def rows() -> Iterator[list[object]]:
-        return ([record.get(name) for name in names] for _, record in _read_records(path, label, checked=True))
-
-    def line_of(row: int) -> int | None:
-        return next(line for line, _ in islice(_read_records(path, label), row, None))
-
-    # Numbers in JSON have points and nothing between thousands, so that texts with commas stay text.
-    options = replace(
-        asked,
-        decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
-        thousands=asked.thousands or (None if asked.decimal else "none"),
-    )
-    return write_table(rows, label, options, connection, folder, tuple(names), line_of)
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """An object with all its keys, also those that occur twice."""
-
-
-def _read_records(path: Path, label: str, checked: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects, each with its line, from 1; numbers are texts. `checked`: so are their values."""
-    row = 0
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            where = f"{label}: row {row} (line {number})"
-            if line.lstrip().startswith("["):
-                raise SourceError(
-                    f"{where} begins a list; every line must hold one object, so write those of the list as lines."
-                )
-            try:
-                record = json.loads(line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Pairs)
-            except (json.JSONDecodeError, RecursionError):
-                raise SourceError(f"{where} is not a JSON object; every line must hold one object.") from None
-            if not isinstance(record, _Pairs):
-                raise SourceError(
-                    f"{where} is JSON but not an object; every line must hold one object of names and values."
-                )
-            found = dict(record)
-            if len(found) < len(record):
-                keys = [key for key, _ in record]
-                twice = next(key for key in keys if keys.count(key) > 1)
-                raise SourceError(f"{where} has the key {quoted(twice)} twice; every key may occur once.")
-            for name, value in found.items() if checked else ():
-                if value is not None and not isinstance(value, bool | str):
-                    raise SourceError(
-                        f"{where} has a list or an object in column {quoted(name)}; every cell must be one value, "
-                        "so leave the key out or split it."
-                    )
-                if isinstance(value, str) and "\0" in value:
-                    raise SourceError(f"{where} has a NUL character in column {quoted(name)}; remove it.")
-            yield number, found
-            row += 1
