@@ -32,7 +32,7 @@ _SCORING: o.Group = {
 }
 _REPORTING: o.Group = {
     "output": o.one("--output -o", "FILE", "Where to; - is stdout. Default: report.html, others to stdout."),
-    "format": o.one("--format", "NAME", "html, json or markdown.", *_FORMATS),
+    "format": o.one("--format", "NAME", "html, json or markdown. Default: by the output's suffix.", *_FORMATS),
     "row": o.one("--row -r", "ROW", "For markdown: this anomaly only.", kind=int | None, min=0),
     "certificates": o.flag("--certificates", "Solve for the certified components as well."),
     "private": o.flag("--private", "Show no value of a row."),
@@ -186,14 +186,14 @@ def report(
     Example:  aspca report model.json today.csv -o report.html
     """
     from aspca.pipeline.options import files_named, reading_of
-    from aspca.pipeline.report import refuse_missing, report_by_model, text_of
+    from aspca.pipeline.report import format_of, refuse_missing, report_by_model, text_of
     from aspca.tables.errors import RequestError
     from aspca.tables.roles import Columns
     from aspca.writers.replaced_file import refuse_special, replaced_file
 
     terminal = Terminal(quiet)
     refuse_conflict({"--json": json, "--format": format})
-    kind = "json" if json else format or "html"
+    kind = "json" if json else format_of(output, format)
     if kind not in _FORMATS:
         raise RequestError(f"--format must be html, json or markdown, not {kind!r}.")
     if row is not None and kind != "markdown":

@@ -14,7 +14,7 @@ from aspca.moments.accumulator import Rows
 from aspca.moments.blocks import slice_rows
 from aspca.moments.validation import check_weights, make_value_error, values_allowed
 from aspca.preparation import Preparation
-from aspca.preparation.lifting import lift_columns
+from aspca.preparation.lifting import add_transforms
 
 
 class TableInput:
@@ -111,4 +111,4 @@ def rows_in_parts(X: Any) -> Rows:
 
 def _lifted(preparation: Preparation, rows: Any, sample_weight: Any) -> Preparation:
     weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
-    return lift_columns(preparation, np.asarray(rows, dtype=np.float64), weights)
+    return add_transforms(preparation, np.asarray(rows, dtype=np.float64), weights)

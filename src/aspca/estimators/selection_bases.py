@@ -109,7 +109,7 @@ class Found:
         self.subspace.append(float((cosines**2).sum() / V.shape[1]))
 
     @property
-    def settled(self) -> bool:
+    def has_converged(self) -> bool:
         """Whether more halves would hardly change the average: its standard error is at most 0.05.
 
         By the spread of the halves, and by that of as many tosses of a coin as there were rules to find: a few halves
@@ -136,7 +136,7 @@ def compare_halves(
         if bases.clock.ended:
             break
         if number % 2 == 0:
-            wanted = [setting for setting in wanted if not found[setting].settled]
+            wanted = [setting for setting in wanted if not found[setting].has_converged]
         longest = {alpha: max(d for d, other in wanted if other == alpha) for _, alpha in wanted}
         half = Bases(covariance, bases.settings, longest, bases.clock, like=bases)
         advance(len(whole) - len(wanted))

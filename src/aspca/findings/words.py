@@ -199,18 +199,18 @@ def describe_given(model: Model) -> tuple[str, ...]:
         standing = rule.standing
         kept = None if standing is None else standing.kept
         if rule.given and standing is not None:
-            told.append(_doubt(model, rule) or ("" if kept is None else _holds(standing.text, "holds in", kept)))
+            told.append(_find_fault(model, rule) or ("" if kept is None else _holds(standing.text, "holds in", kept)))
     return tuple(sentence for sentence in told if sentence)
 
 
 def warn_of_given(model: Model) -> None:
     """Warn of each that does not hold, or says nothing; for methods of estimators, whose callers are warned."""
     for rule in model.relations if model.table.given else ():
-        if doubt := _doubt(model, rule):
-            warnings.warn(doubt, UserWarning, stacklevel=3)
+        if fault := _find_fault(model, rule):
+            warnings.warn(fault, UserWarning, stacklevel=3)
 
 
-def _doubt(model: Model, rule: Rule) -> str:
+def _find_fault(model: Model, rule: Rule) -> str:
     standing = rule.standing
     if standing is None:
         return ""

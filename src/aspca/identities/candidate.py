@@ -79,8 +79,8 @@ class Candidate:
         return found
 
 
-def lift(function: str, values: Floats) -> Floats:
-    """A lifted column (n,)."""
+def transform(function: str, values: Floats) -> Floats:
+    """A transformed column (n,)."""
     name, exponent = LIFTS[function]
     with np.errstate(all="ignore"):
         found = Factor(0, name, exponent).value(values[:, None])
@@ -129,9 +129,9 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
     """
     X, tolerances = sample.X[rows], candidate.formula.tolerances(sample.cells.only(rows))
     if candidate.product:
-        lifted = [lift("log", np.abs(X[:, j])) for j in candidate.columns]
+        lifted = [transform("log", np.abs(X[:, j])) for j in candidate.columns]
     else:
-        lifted = [lift(f, X[:, j]) for f, j in zip(candidate.functions, candidate.columns, strict=True)]
+        lifted = [transform(f, X[:, j]) for f, j in zip(candidate.functions, candidate.columns, strict=True)]
     y, A = lifted[0], np.column_stack(lifted[1:])
     with np.errstate(all="ignore"):
         scale = np.abs(X[:, candidate.columns[0]]) if candidate.product else 1.0
@@ -245,7 +245,7 @@ def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate
     def does(trial: Candidate) -> bool:
         return bool(np.isfinite(trial.constant) and (np.abs(trial.formula.residual(X)) <= tolerance).sum() >= enough)
 
-    together = next(filter(does, _rounded_together(candidate, X)), None)
+    together = next(filter(does, _round_all(candidate, X)), None)
     candidate = candidate if together is None else together
     complexity = 0
     for k in range(candidate.coefficients.size):
@@ -279,7 +279,7 @@ def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate
     return (trial if does(trial) else candidate), complexity
 
 
-def _rounded_together(candidate: Candidate, X: Floats) -> Iterator[Candidate]:
+def _round_all(candidate: Candidate, X: Floats) -> Iterator[Candidate]:
     """The candidate with all numbers in few digits: one alone may need what rounding took from the others."""
     coefficients = candidate.coefficients.tolist()
     for digits in (1, 2, 3):
@@ -302,7 +302,7 @@ def _left_over(candidate: Candidate, X: Floats) -> float:
     """What the usual row is off, of a product in logarithms."""
     with np.errstate(all="ignore"):
         left, right = candidate.formula.left.value(X), candidate.formula.right(X)
-        off = lift("log", np.abs(left)) - lift("log", np.abs(right)) if candidate.product else left - right
+        off = transform("log", np.abs(left)) - transform("log", np.abs(right)) if candidate.product else left - right
     off = off[np.isfinite(off)]
     return float(np.median(off)) if off.size else np.nan
 

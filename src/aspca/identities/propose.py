@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aspca.identities.candidate import LIFTS, Candidate, lift
+from aspca.identities.candidate import LIFTS, Candidate, transform
 from aspca.identities.formula import Factor
 from aspca.identities.resolution import Sample
 from aspca.linalg.arrays import Bools, Floats, Ints
@@ -62,7 +62,7 @@ class Lifted:
                 ("log1p", shifted),
             ):
                 if use:
-                    found.append((lift(name, values), _rounding(name, values, steps), name, j))
+                    found.append((transform(name, values), _rounding(name, values, steps), name, j))
         values_, rounding, functions, origins = zip(*found, strict=True)
         return cls(
             np.column_stack(values_), np.column_stack(rounding), np.array(functions), np.array(origins, dtype=np.intp)

@@ -24,8 +24,8 @@ from aspca.identities.candidate import (
     count_signs,
     fit,
     fit_simply,
-    lift,
     orient,
+    transform,
 )
 from aspca.identities.formula import FLOATS, WHOLE, Formula, change_signs
 from aspca.identities.propose import (
@@ -110,7 +110,7 @@ class Search:
         # What is known, and what is known exactly.
         self._bases = [np.zeros((0, len(LIFTS) * self._p))] * 2
         with np.errstate(all="ignore"):
-            scales = [_deviations(lift(f, self._sample.X)) for f in LIFTS]
+            scales = [_deviations(transform(f, self._sample.X)) for f in LIFTS]
         self._scale = np.concatenate(scales).clip(1e-100, 1e100)
 
     def original(self, candidate: Candidate) -> Formula:
@@ -225,7 +225,7 @@ class Search:
             options = []
             for columns, several in list(groups.items())[:_MOST]:
                 if all(frozenset(one.candidate.columns) != columns for one in self.found):
-                    settled = [self._settled(one, rows) for one, rows in several for one in self._variants(one)]
+                    settled = [self._fit(one, rows) for one, rows in several for one in self._variants(one)]
                     options.append(list(filter(None, settled)))
                 if length > _TOGETHER:
                     self._accept_options(options)
@@ -239,7 +239,7 @@ class Search:
             if column in candidate.columns and copy not in candidate.columns:
                 yield replace(candidate, columns=tuple(copy if j == column else j for j in candidate.columns))
 
-    def _settled(self, candidate: Candidate, rows: Ints | None) -> Option | None:
+    def _fit(self, candidate: Candidate, rows: Ints | None) -> Option | None:
         if rows is None:
             settled: tuple[Candidate, int] | None = (orient(candidate, self._sample), 0)
         else:

@@ -146,7 +146,7 @@ def judge_batch(
 
 def group_bad_cells(model: Model, table: Table) -> BadCells:
     """The cells of a table that are not what their columns hold, where a model needs these columns."""
-    needed = {None, *model.preparation.kinds}
+    needed = {None, *model.preparation.types}
     found: dict[int, tuple[BadCell, ...]] = {}
     for cell in table.bad_cells:
         if cell.column in needed:

@@ -36,6 +36,8 @@ from aspca.tables.request import STANDARD_INPUT, ReadOptions
 from aspca.tables.roles import Columns
 
 NAME = "report.html"
+# What a report may be, by what a file's name ends in.
+FORMATS = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown"}
 MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"
 
 
@@ -138,6 +140,11 @@ def refuse_missing(kind: str) -> None:
     """Raise JobError if a report of this kind cannot be made, for want of the extra."""
     if kind == "html" and not can_write():
         raise JobError(f"{MISSING}.")
+
+
+def format_of(path: str | os.PathLike[str] | None, asked: str | None = None) -> str:
+    """The format asked for, or else the one that a file's name ends in; HTML where nothing says so."""
+    return asked or FORMATS.get(Path(path or "").suffix.lower(), "html")
 
 
 def text_of(report: Report, kind: str, row: int | None = None) -> str:

@@ -17,7 +17,7 @@ from aspca.findings.words import amount
 from aspca.linalg.arrays import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.outcome import Outcome
-from aspca.pipeline.report import text_of
+from aspca.pipeline.report import format_of, text_of
 from aspca.report.collect import Provenance
 from aspca.report.summarize import summarize
 from aspca.rules.rule import AnyRule
@@ -135,7 +135,7 @@ class Detection:
     def report(
         self,
         path: str | os.PathLike[str] | None = None,
-        format: str = "html",
+        format: str | None = None,
         *,
         category: str | None = None,
         row: int | None = None,
@@ -147,8 +147,9 @@ class Detection:
         ----------
         path : path or None
             A file, which is replaced as a whole.
-        format : {"html", "json", "markdown"}
-            A page that needs nothing else, the same as data (docs/report.md), or for a ticket.
+        format : {"html", "json", "markdown"} or None
+            A page that needs nothing else, the same as data (docs/report.md), or for a ticket. None: what the path
+            ends in (.html, .json, .md), or HTML.
         category : str or None
             Which of several models, where there is one for each category.
         row : int or None
@@ -170,7 +171,7 @@ class Detection:
         if evidence is None or self.whence is None:
             raise JobError("Nothing was kept for a report: call detect without report=False.")
         whence = replace(self.whence, category=category)
-        text = text_of(summarize(evidence, whence, self.remarks, private=private), format, row)
+        text = text_of(summarize(evidence, whence, self.remarks, private=private), format_of(path, format), row)
         if path is not None:
             with replaced_file(path) as stream:
                 stream.write(text)

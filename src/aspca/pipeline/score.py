@@ -267,7 +267,7 @@ class PartScorer:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that it reads."""
-        return tuple(dict.fromkeys([*self.model.preparation.kinds, *self.keys.columns]))
+        return tuple(dict.fromkeys([*self.model.preparation.types, *self.keys.columns]))
 
     @property
     def schema(self) -> Any:

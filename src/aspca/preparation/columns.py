@@ -170,7 +170,7 @@ class Preparation:
         return tuple(feature.name for feature in self.features)
 
     @property
-    def kinds(self) -> dict[str, str]:
+    def types(self) -> dict[str, str]:
         """The columns that are needed, and what becomes of each."""
         return {column.name: column.kind for column in self.columns}
 

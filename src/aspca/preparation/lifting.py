@@ -26,7 +26,7 @@ FEW_VALUES = 5
 STRAIGHT = 1e-3
 
 
-def lift_columns(preparation: Preparation, features: Floats, weights: Floats | None = None) -> Preparation:
+def add_transforms(preparation: Preparation, features: Floats, weights: Floats | None = None) -> Preparation:
     """The preparation with the lifts that its columns of numbers get from rows (n, p) of its features, NaN: missing.
     `weights` (n,) count the rows: one of weight zero decides nothing."""
     counts = np.ones(len(features)) if weights is None else weights

@@ -148,7 +148,7 @@ class Rule:
         Terms too small to matter are left out, what the features add up to at their means comes last, and names that
         are not plain words stand in brackets.
         """
-        said = self._said
+        said = self._sum
         if said.kinds == {"log"}:
             return f"{self._product} ({self._remark(logarithms=True)})"
         if "level" in said.kinds:
@@ -182,7 +182,7 @@ class Rule:
         return named
 
     @cached_property
-    def _said(self) -> Sum:
+    def _sum(self) -> Sum:
         """The terms that the sentence shows."""
         named = self.shown_terms
         features = tuple(self.origins[int(k)] for k in named)
@@ -191,7 +191,7 @@ class Rule:
     @property
     def of_categories(self) -> bool:
         """Whether its sentence is about categories alone."""
-        return self._said.kinds == {"level"}
+        return self._sum.kinds == {"level"}
 
     @property
     def has_spread(self) -> bool:
@@ -201,11 +201,11 @@ class Rule:
     @property
     def left_side_up(self) -> bool:
         """Whether the left side of its sentence is the larger one where a row's deviation is positive."""
-        return self._said.reads_forward == (self.equation.unit > 0.0)
+        return self._sum.reads_forward == (self.equation.unit > 0.0)
 
     def off_by(self, deviation: float) -> str:
         """How far off a deviation is, in the numbers of the text: ``0.5``, ``0.5 too high``, ``a factor of 1.3``."""
-        said = self._said
+        said = self._sum
         if self.of_categories:
             return "another value"
         size = abs(deviation) * abs(self.equation.unit)
@@ -221,7 +221,7 @@ class Rule:
 
     def breach(self, deviation: float) -> str:
         """The same as a clause: ``it is 0.5 too high``, ``its sides differ by 0.5``."""
-        verb = "it has" if self.of_categories else "it is" if len(self._said.features) == 1 else "its sides differ by"
+        verb = "it has" if self.of_categories else "it is" if len(self._sum.features) == 1 else "its sides differ by"
         return f"{verb} {self.off_by(deviation)}"
 
     def _remark(self, *, logarithms: bool = False, unit: str = "") -> str:
@@ -242,8 +242,8 @@ class Rule:
     @property
     def _product(self) -> str:
         """A sum of logarithms, without them."""
-        left, right = self._said.sides(write_power, " * ")
-        factor = self._factor(1.0 if self._said.reads_forward else -1.0)
+        left, right = self._sum.sides(write_power, " * ")
+        factor = self._factor(1.0 if self._sum.reads_forward else -1.0)
         return f"{left} = {right if right and factor == '1' else ' * '.join(filter(None, [factor, right]))}"
 
     def _factor(self, sign: float) -> str:
@@ -264,7 +264,7 @@ class Rule:
     @property
     def _categories(self) -> str:
         """A sum in which some terms are categories of a column."""
-        said = self._said
+        said = self._sum
         # All categories of a column together say nothing but that it has one of them.
         for column in columns_of_levels(said.features):
             terms = [k for k, f in enumerate(said.features) if f.kind == "level" and f.column == column]
@@ -272,7 +272,7 @@ class Rule:
                 rest = [k for k in range(len(said.features)) if k not in terms]
                 said = replace(said.only(rest), intercept=said.intercept - float(said.coefficients[terms[0]]))
         if not said.features:
-            levels = {feature.column: feature.levels for feature in self._said.features}
+            levels = {feature.column: feature.levels for feature in self._sum.features}
             return " and ".join(f"{name_text(column)} is {list_levels(known)}" for column, known in levels.items())
         levels_at = [k for k, feature in enumerate(said.features) if feature.kind == "level"]
         others = [k for k, feature in enumerate(said.features) if feature.kind != "level"]

@@ -19,7 +19,7 @@ from aspca.linalg.threads import blas_threads_for
 from aspca.moments import Moments
 from aspca.moments.space import column_scale, refuse_vanishing, scaled_covariance
 from aspca.preparation.columns import Preparation
-from aspca.preparation.lifting import lift_columns
+from aspca.preparation.lifting import add_transforms
 
 # Relative to the largest entry: what a covariance computed in float64 may miss symmetry by, and its eigenvalues zero
 # (per feature).
@@ -104,7 +104,7 @@ def compute_table_covariance(table: Any) -> tuple[tuple[str, ...], Floats]:
     # Moments refuse what is no finite number.
     Moments.from_array(rows, names=names)
     rows = rows.astype(np.float64)
-    plan = lift_columns(Preparation.identity(names), rows)
+    plan = add_transforms(Preparation.identity(names), rows)
     moments = Moments.from_array(plan.encode(list(rows.T)), names=plan.names)
     refuse_vanishing(moments, plan.names)
     return plan.names, frozen(scaled_covariance(moments, column_scale(moments, "standard")))

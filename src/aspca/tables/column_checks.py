@@ -254,7 +254,7 @@ def check_gaps(table: Table, names: Sequence[str], cure: str = "leave out --no-a
 
 def refuse_unfit(table: Table, model: Model, gaps: bool = False) -> None:
     """Raise JobError unless a table has what a model needs: columns, and values, unless `gaps` are fine."""
-    kinds = model.preparation.kinds
+    kinds = model.preparation.types
     found = check_columns(table, kinds, "the rules of the model")
     if found:
         raise TableError.of(found)

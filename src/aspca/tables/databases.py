@@ -148,7 +148,7 @@ def read_sqlite_file(
         with _open_sqlite(path) as database:
             given = [str(column[0]).strip() for column in _select(database, label, options).description]
         names, notes = make_names_unique(given, label)
-        table = read_typed_rows(rows, label, options, connection, folder, names, lambda row: None)
+        table = read_typed_rows(rows, label, options, connection, folder, names)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise explain_unreadable(label, "an SQLite file")(error) from None
     return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))

@@ -42,13 +42,13 @@ def read_typed_rows(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
     names: Sequence[str] | None = None,
-    line_of: Callable[[int], int | None] | None = None,
+    line_of: Callable[[int], int | None] = lambda row: None,
 ) -> TextTable:
     """The table of these rows, all of one length; without `names`, the first may be a header, as in CSV.
 
     Texts that look like numbers are numbers, with signs as the texts among the cells tell: a number that is stored as
     such is no evidence of how others are written. `rows` gives them as often as it is called; `line_of` gives the line
-    of one of them, from 0.
+    of one of them, from 0; without it there are none.
     """
     reading = replace(options, delimiter=",", encoding="utf-8", format=None, table=None, query=None, skip=None)
     if names is not None:

@@ -21,7 +21,7 @@ from aspca.escaping import for_sql_name, for_sql_text, quoted
 from aspca.writers.fields import TABLE_MARK, Field, Part, WritePart, typed_arrays
 from aspca.writers.replaced_file import OutputError
 from aspca.writers.scratch import Scratch
-from aspca.writers.staging import force_to_disk, name_errors, stage_beside
+from aspca.writers.staging import force_to_disk, name_errors, stage
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +52,7 @@ def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool
                 _refuse_table(connection, path, table, replace=replace)
                 yield from _written(connection, table, fields)
             return
-        with name_errors(path), stage_beside(target, _make, _remove) as folder:
+        with name_errors(path), stage(target, _make, _remove) as folder:
             try:
                 new = os.path.join(folder, _NEW)
                 with _in_words(path), _attached(connection, new, scratch, log_stays=False):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from aspca.writers.replaced_file import OutputError, refuse_inputs, refuse_links_to_inputs
-from aspca.writers.staging import Taken, copy_owner_and_mode, force_to_disk, locked, name_errors, stage_beside
+from aspca.writers.staging import Taken, copy_owner_and_mode, force_to_disk, locked, name_errors, stage
 
 MANIFEST = ".aspca-output"
 FIRST_LINE = "Written by aspca, which replaces this folder as a whole as long as it holds just what is listed here:"
@@ -53,7 +53,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.rmtree(place, ignore_errors=True)
             raise
 
-    with name_errors(path), stage_beside(str(target), make, _remove) as place:
+    with name_errors(path), stage(str(target), make, _remove) as place:
         staged = Path(place)
         try:
             yield staged

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from aspca.masking import looks_like_address, mask_secrets
-from aspca.writers.staging import copy_owner_and_mode, force_to_disk, may_be_left_of, name_errors, stage_beside
+from aspca.writers.staging import copy_owner_and_mode, force_to_disk, may_be_left_of, name_errors, stage
 
 # Files of many tables, which nothing here writes as a whole: where their first bytes stand, which, and what they are.
 _NOT_OURS = (
@@ -71,7 +71,7 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         # A second one keeps the lock until the file has its name; Windows renames no file that is open.
         return None if os.name == "nt" else os.dup(descriptor)
 
-    with name_errors(path), stage_beside(target, make, os.unlink) as temporary:
+    with name_errors(path), stage(target, make, os.unlink) as temporary:
         try:
             with open(descriptor, "wb") as stream:
                 copy_owner_and_mode(temporary, target)

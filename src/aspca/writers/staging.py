@@ -24,7 +24,7 @@ class Taken(Exception):
 
 
 @contextlib.contextmanager
-def stage_beside(target: str, make: Callable[[str], int | None], remove: Callable[[str], None]) -> Iterator[str]:
+def stage(target: str, make: Callable[[str], int | None], remove: Callable[[str], None]) -> Iterator[str]:
     """A new hidden path beside `target`, locked until the end, after whatever others left there is removed.
 
     `target` is an absolute path without links. `make` makes the new file or folder at a path, or raises OSError or

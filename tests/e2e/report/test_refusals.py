@@ -184,3 +184,13 @@ def test_one_report_for_each_category(here: Path) -> None:
     with pytest.raises(aspca.JobError, match="There is a report for each category of 'kind': give category"):
         found.report("report.html")
     assert not Path("report.html").exists()
+
+
+def test_the_suffix_says_the_format_where_nothing_else_does(here: Path) -> None:
+    found = aspca.detect("train.csv", output="out")
+    assert json.loads(found.report("findings.json")) == json.loads(Path("findings.json").read_text(encoding="utf-8"))
+    assert found.report("findings.md") == found.report(format="markdown")
+    assert found.report("findings.txt").startswith("<!doctype html>")
+    assert found.report("page.html", "json").startswith("{")
+    assert main(["report", "out/model.json", "train.csv", "-o", "told.json", "-q"]) == 0
+    assert json.loads(Path("told.json").read_text(encoding="utf-8"))["counts"]["rows"] == 400

@@ -88,12 +88,12 @@ def test_the_beginning_of_a_sequence_is_the_sequence_of_fewer(variant: str, rota
 
 
 def test_halves_are_tried_until_they_agree() -> None:
-    assert Found(30, [1.0, 1.0]).settled
-    assert not Found(30, [1.0, 0.5]).settled
-    assert not Found(30, [1.0]).settled
-    assert Found(30, [0.7, 0.6, 0.65, 0.7]).settled
+    assert Found(30, [1.0, 1.0]).has_converged
+    assert not Found(30, [1.0, 0.5]).has_converged
+    assert not Found(30, [1.0]).has_converged
+    assert Found(30, [0.7, 0.6, 0.65, 0.7]).has_converged
     # One rule that was found twice may well be missed next time.
-    assert not Found(1, [1.0, 1.0]).settled
+    assert not Found(1, [1.0, 1.0]).has_converged
     found = select(DATA.data, n_components=[2, 4], alphas=[0.01], n_resamples=12)
     assert found.chosen.stability == 1.0
     assert 2 < found.chosen.n_halves < 12

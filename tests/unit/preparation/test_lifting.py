@@ -7,7 +7,7 @@ import pytest
 
 from aspca.preparation import ColumnPlan, Feature, Preparation, lifting
 from aspca.preparation.feature import LIFTS, TRANSFORMS
-from aspca.preparation.lifting import FEW_VALUES, STRAIGHT, lift_columns, refuse_contradictions
+from aspca.preparation.lifting import FEW_VALUES, STRAIGHT, add_transforms, refuse_contradictions
 
 
 def lifts_of(values: np.ndarray) -> tuple[str, ...]:
@@ -31,7 +31,9 @@ def test_weights_count_rows() -> None:
         values[:2, 0] = -1.0, 0.0
         counts = np.append([0, 0], rng.integers(1, 4, 10))
         plan = Preparation.identity(("a",))
-        assert lift_columns(plan, values, counts.astype(float)) == lift_columns(plan, np.repeat(values, counts, axis=0))
+        assert add_transforms(plan, values, counts.astype(float)) == add_transforms(
+            plan, np.repeat(values, counts, axis=0)
+        )
 
 
 def test_missing_values_decide_nothing() -> None:
@@ -66,7 +68,7 @@ def test_squares_stay_within_what_values_may_be() -> None:
 
 def test_a_plan_names_and_makes_lifted_features() -> None:
     rows = np.column_stack([np.arange(1.0, 11.0), np.arange(10.0) - 4.0, np.tile([0.0, 1.0], 5)])
-    plan = lift_columns(Preparation((ColumnPlan("wage"), ColumnPlan("hours worked"), ColumnPlan("kind"))), rows)
+    plan = add_transforms(Preparation((ColumnPlan("wage"), ColumnPlan("hours worked"), ColumnPlan("kind"))), rows)
     assert plan.names == ("wage", "log(wage)", "wage^2", "hours worked", "hours worked^2", "kind")
     assert plan.lifted
     assert not plan.plain
@@ -84,7 +86,7 @@ def test_only_numbers_are_lifted() -> None:
         ColumnPlan(f"c{k}", kind, ("a", "b") if kind in ("one-hot", "codes") else ()) for k, kind in enumerate(kinds)
     )
     features = np.tile(np.arange(1.0, 31.0)[:, None], (1, 7))
-    lifted = lift_columns(Preparation(plans), features)
+    lifted = add_transforms(Preparation(plans), features)
     assert [plan.lifts for plan in lifted.columns] == [("log", "square"), (), (), (), (), ()]
 
 
@@ -110,7 +112,7 @@ def test_any_value_has_lifts_that_are_numbers_within_bounds() -> None:
 
 def test_a_later_value_without_the_lift_is_told_with_its_row() -> None:
     rows = np.tile(np.arange(1.0, 20.0)[:, None], (1, 2))
-    plan = lift_columns(Preparation.identity(("a", "b")), rows)
+    plan = add_transforms(Preparation.identity(("a", "b")), rows)
     refuse_contradictions(plan, plan.encode(list(rows.T)))
     rows[3, 1] = 0.0
     with pytest.raises(ValueError, match=r"^Row 3 has the value 0 in column 'b', .* needs values above 0: fit all"):
