@@ -38,7 +38,7 @@ file.execute("SELECT sum(COLUMNS(*)) FROM read_csv(?)", [sys.argv[1]]).fetchall(
 IMPORTS = """
 import duckdb, typer, rich.console
 import aspca.cli.app, aspca.cli.learn, aspca.cli.pages, aspca.cli.terminal
-import aspca.tables.source, aspca.pipeline.detect, aspca.pipeline.fit_table, aspca.writers.folder
+import aspca.tables.source, aspca.pipeline.detect, aspca.pipeline.fit, aspca.writers.folder
 """
 # A process begins with the peak of its parent, so the parent must be a small one.
 LAUNCHER = """

@@ -82,7 +82,7 @@ def fit(path: str, folder: Path, robust: str = "off") -> dict[str, Any]:
     import scipy.linalg  # noqa: F401
 
     from aspca.model_file.model_file import write_model
-    from aspca.pipeline.fit_table import fit_table
+    from aspca.pipeline.fit import fit_table
     from aspca.pipeline.options import settings_of
     from aspca.pipeline.passes import Silent
     from aspca.pipeline.sources import open_table

@@ -22,7 +22,7 @@ from pathlib import Path
 import duckdb  # noqa: F401  # loaded once, before the forks
 
 import aspca.pipeline.detect
-import aspca.pipeline.fit_table
+import aspca.pipeline.fit
 import aspca.pipeline.result_folder  # noqa: F401
 from aspca.cli.main import main
 

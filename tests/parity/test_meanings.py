@@ -23,7 +23,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from aspca.pipeline.fit_table import moments_of
+from aspca.pipeline.fit import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.sources import open_table
 from aspca.preparation import Preparation

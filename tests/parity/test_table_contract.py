@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from aspca.pipeline.sources import open_table
+from aspca.tables.memory import RowsView
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Batch, Column, Table
-from aspca.tables.views import RowsView
 from parity.local_sources import KINDS, NAMELESS, Place
 
 NAMES = ("a", "b", "c")

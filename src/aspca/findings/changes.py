@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.escaping import name_text
-from aspca.identities.wording import write_number
+from aspca.identities.identity import write_number
 from aspca.linalg.arrays import Floats, Ints
 from aspca.model.judgement import Judgement
 from aspca.moments.autocorrelation import count_effective_rows

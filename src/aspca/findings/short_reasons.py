@@ -15,8 +15,8 @@ import numpy as np
 
 from aspca.findings.reasons import MOSTLY
 from aspca.findings.values import Proposals, Value, shown_features, to_column_value
+from aspca.identities.identity import write_number
 from aspca.identities.localize import localize
-from aspca.identities.wording import write_number
 from aspca.linalg.arrays import Floats, Ints, round_for_ranking
 from aspca.model.judgement import Judgement
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.escaping import level_text
-from aspca.identities.wording import write_number
+from aspca.identities.identity import write_number
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.space import ScaledSpace
 from aspca.preparation.feature import FUNCTIONS, Feature

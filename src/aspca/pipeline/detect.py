@@ -25,9 +25,8 @@ from aspca.preparation.columns import cell_text
 from aspca.report.collect import Provenance
 from aspca.tables.column_checks import MOST_CATEGORIES
 from aspca.tables.errors import JobError, RequestError
-from aspca.tables.memory import make_array_table
+from aspca.tables.memory import RowsView, make_array_table
 from aspca.tables.table import Table, read_cells
-from aspca.tables.views import RowsView
 from aspca.writers.folder import refuse_foreign, replaced_folder
 from aspca.writers.text_rows import CsvWriter
 

@@ -26,8 +26,8 @@ from aspca.pipeline.judged_rows import JudgedRows, TopRows, join_rows, judged_ro
 from aspca.pipeline.passes import Watcher
 from aspca.tables.errors import JobError, RequestError
 from aspca.tables.keys import NO_KEYS, Keys
+from aspca.tables.memory import RowsView
 from aspca.tables.table import Table, find_column
-from aspca.tables.views import RowsView
 
 if TYPE_CHECKING:
     from aspca.pipeline.outcome import Outcome

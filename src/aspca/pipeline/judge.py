@@ -24,8 +24,8 @@ from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times
 from aspca.tables.column_advice import is_clock
 from aspca.tables.errors import JobError
 from aspca.tables.keys import Keys, evaluate, read_labels
+from aspca.tables.memory import number_rows
 from aspca.tables.table import Table
-from aspca.tables.views import number_rows
 
 
 def judge_table(

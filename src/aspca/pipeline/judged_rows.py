@@ -17,8 +17,8 @@ from aspca.pipeline.passes import MANY, Watcher, prefetch, read_features, refuse
 from aspca.preparation.cell_format import BadCell
 from aspca.tables.errors import JobError
 from aspca.tables.keys import NO_KEYS, Cells, Keys
+from aspca.tables.memory import number_rows
 from aspca.tables.table import Batch, Table
-from aspca.tables.views import number_rows
 
 if TYPE_CHECKING:
     from aspca.findings.explanation import Explanation

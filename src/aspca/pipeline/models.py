@@ -10,7 +10,7 @@ from typing import TextIO
 import numpy as np
 
 from aspca.escaping import for_markdown
-from aspca.identities.wording import write_number
+from aspca.identities.identity import write_number
 from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
 from aspca.model_file.json_text import ModelFileError

@@ -24,8 +24,8 @@ from aspca.report.collect import (
     scatter,
 )
 from aspca.tables.keys import Evaluation, Keys, simplify_cell
+from aspca.tables.memory import RowsView
 from aspca.tables.table import Table
-from aspca.tables.views import RowsView
 
 if TYPE_CHECKING:
     from aspca.findings.incidents import Incident

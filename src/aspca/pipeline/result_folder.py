@@ -15,7 +15,7 @@ from aspca.findings.changes import Change, events_of, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.findings.groups import main_rule
 from aspca.findings.incidents import Incident
-from aspca.identities.wording import write_number
+from aspca.identities.identity import write_number
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows
 from aspca.pipeline.score import score_columns, score_fields

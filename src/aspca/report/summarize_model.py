@@ -10,8 +10,7 @@ import numpy as np
 from aspca.findings.explanation import Explanation
 from aspca.findings.reasons import show_range
 from aspca.findings.words import describe_given
-from aspca.identities.identity import Identity, write_share
-from aspca.identities.wording import write_number
+from aspca.identities.identity import Identity, write_number, write_share
 from aspca.linalg.arrays import round_for_ranking
 from aspca.model.model import Model
 from aspca.report.collect import Evidence

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.escaping import for_terminal, name_text
-from aspca.identities.identity import Identity
-from aspca.identities.wording import write_number
+from aspca.identities.identity import Identity, write_number
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature
 from aspca.rules.numbers import USUAL, Equation, simplify_equation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.escaping import level_text, name_text
-from aspca.identities.wording import write_number
+from aspca.identities.identity import write_number
 from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature, format_date
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from aspca.cli.terminal import Bars, Terminal
-from aspca.pipeline.fit_table import fit_table
+from aspca.cli.bars import Bars
+from aspca.cli.terminal import Terminal
+from aspca.pipeline.fit import fit_table
 from aspca.pipeline.judged_rows import judged_rows
 from aspca.pipeline.options import settings_of
 from aspca.pipeline.passes import Silent

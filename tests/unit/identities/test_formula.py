@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from aspca.identities.accept import is_slip
 from aspca.identities.formula import Condition, Factor, Formula, Term, as_product, convert_units
+from aspca.identities.identity import write_formula
 from aspca.identities.resolution import Cells, Resolution
-from aspca.identities.wording import write_formula
 
 _factors = st.builds(
     Factor,

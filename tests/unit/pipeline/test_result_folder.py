@@ -14,7 +14,7 @@ import pytest
 from aspca.escaping import for_csv
 from aspca.model.model import Model
 from aspca.pipeline.detect import detect_request
-from aspca.pipeline.fit_table import fit_table
+from aspca.pipeline.fit import fit_table
 from aspca.pipeline.options import make_request, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.score import Destination, destination_of, write_scored

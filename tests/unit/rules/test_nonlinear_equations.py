@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.identities.formula import Condition, Factor, Formula, Term
-from aspca.identities.identity import Identity
+from aspca.identities.identity import Identity, write_formula
 from aspca.identities.resolution import Resolution
-from aspca.identities.wording import write_formula
 from aspca.preparation import Feature
 from aspca.rules.equations import RuleError
 from aspca.rules.user_rules import is_linear, parse_formulas, parse_linear_rules

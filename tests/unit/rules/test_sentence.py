@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.identities.wording import write_number
+from aspca.identities.identity import write_number
 from aspca.preparation import ColumnPlan, Feature, Preparation
 from aspca.rules.rule import Rule
 from zoo import rules_of

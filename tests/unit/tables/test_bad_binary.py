@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.pipeline.fit_table import moments_of
+from aspca.pipeline.fit import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import SourceError, open_source

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aspca.pipeline.fit_table import moments_of
+from aspca.pipeline.fit import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import Source, SourceError, open_source

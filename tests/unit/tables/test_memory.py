@@ -17,7 +17,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from aspca.tables import open_source
-from aspca.pipeline.fit_table import moments_of
+from aspca.pipeline.fit import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 

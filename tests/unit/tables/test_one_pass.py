@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aspca.moments import Moments
-from aspca.pipeline.fit_table import moments_of
+from aspca.pipeline.fit import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import BadCell

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aspca.cli.pasting import correct_command
-from aspca.pipeline.fit_table import fit_table
+from aspca.pipeline.fit import fit_table
 from aspca.pipeline.options import make_request, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
