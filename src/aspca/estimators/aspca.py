@@ -281,7 +281,8 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
 
         Without such rows, `widening` is what to expect from the number of rows fitted.
         """
-        self._take(self.model_.checked(self._rows_to_judge(X)))
+        rows = self._rows_to_judge(X)
+        self._take(self.model_.checked(rows))
         return self.rules_
 
     def _take(self, model: Model) -> None:
@@ -306,15 +307,18 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
 
     def transform(self, X: Any) -> Floats:
         """Projections (n, n_components): each row's signed deviation from each rule, in the scaled space."""
-        return self.model_.project(self._rows_to_judge(X))
+        rows = self._rows_to_judge(X)
+        return self.model_.project(rows)
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,): the higher, the more normal."""
-        return -self.model_.score(self._rows_to_judge(X))
+        rows = self._rows_to_judge(X)
+        return -self.model_.score(rows)
 
     def decision_function(self, X: Any) -> Floats:
         """Negative for anomalies (n,): `score_samples` minus `offset_`."""
-        return self.model_.decision(self._rows_to_judge(X))
+        rows = self._rows_to_judge(X)
+        return self.model_.decision(rows)
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """+1 for normal rows, -1 for anomalies (n,)."""
@@ -337,7 +341,8 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
         After ``limit="conformal"`` and `calibrate` they are conformal: at most t, whatever the distribution.
         `aspca.benjamini_hochberg` turns p-values into a list of anomalies with a bounded share of false ones.
         """
-        return self.model_.p_values(self._rows_to_judge(X))
+        rows = self._rows_to_judge(X)
+        return self.model_.p_values(rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
