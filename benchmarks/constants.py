@@ -24,7 +24,7 @@ from library.report import Report, Row, add_json
 from ordinary_tables.loading import OrdinaryTable, load_part
 from ordinary_tables.measuring import Results, measure_corrupted, measure_untouched
 
-from aspca.model import columns, constants, evidence, excluded, learn, learning, relations, tails
+from aspca.model import columns, constants, cross_fit, evidence, fit, fit_rows, free_columns, gaussian, outliers, tails
 
 VARIED: dict[str, tuple[Any, ...]] = {
     "TAIL": (0.15, 0.3),
@@ -47,7 +47,7 @@ VARIED: dict[str, tuple[Any, ...]] = {
     "TIGHT": (0.1, 0.3),
     "HOMOGENEOUS": (0.2, 0.5),
 }
-_USERS = (columns, constants, evidence, excluded, learn, learning, relations, tails)
+_USERS = (columns, constants, cross_fit, evidence, fit, fit_rows, free_columns, gaussian, outliers, tails)
 _MOST_ROWS = 5_000
 _IN_PERCENT = 100.0
 

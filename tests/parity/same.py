@@ -100,7 +100,7 @@ def judged_at(model: ASPCA, source: Any, **reading: Any) -> tuple[np.ndarray, np
     """Scores and verdicts of the rows of a source, in the batches that it gives."""
     plan = model.model_.preparation
     with open_table(source, ReadOptions(**reading), "the table") as table:
-        assert set(plan.kinds) <= {column.name for column in table.columns}
+        assert set(plan.types) <= {column.name for column in table.columns}
         found = [model.model_.judge(batch.values) for batch in read_features(table, plan)]
     return np.concatenate([one.scores for one in found]), np.concatenate([one.anomalies for one in found])
 
